@@ -13,7 +13,7 @@ export function pathsBy(
 	return (frames) => {
 		let at = 0;
 		while (at < frames.length && frames[at] === last[at]) at++;
-		path.length = frames.length;
+		while (path.length > frames.length) path.pop();
 		for (; at < frames.length; at++) path[at] = numberOf(frames[at] as Frame);
 		last = frames;
 		return path;

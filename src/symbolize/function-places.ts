@@ -25,16 +25,24 @@ export class FunctionPlaces {
 		this.#places.clear();
 	}
 
+	/** The functions that a walk has taken, each with the frame that runs it. `addresses`: as in `framesOf`. */
+	placedIn(
+		space: AddressSpace,
+		addresses: readonly number[],
+		taken: CapturedStack['functions'],
+	): CapturedStack['functions'] {
+		return taken && this.#names.placedIn(space, addresses, taken);
+	}
+
 	/**
 	 * What a stack's frames run, to be asked for each: by where its code is, and its number. `addresses`: of all frames,
-	 * leaf first, each within the instruction that is run. `taken`: by the walk.
+	 * leaf first, each within the instruction that is run. `functions`: by the number of the frame that runs them.
 	 */
 	framesOf(
 		space: AddressSpace,
 		addresses: readonly number[],
-		taken: CapturedStack['functions'],
+		functions: CapturedStack['functions'],
 	): (code: Place, i: number) => PlacedFrame {
-		const functions = taken && this.#names.placedIn(space, addresses, taken);
 		return (code, i) => {
 			const own = functions?.get(i);
 			const address = addresses[i] as number;

@@ -23,15 +23,25 @@ const REGEXP = new Place({ name: '[regexp]', kind: 'jit' });
 
 /** The frames that are shown; leaf first. */
 export function withFunctions(frames: readonly PlacedFrame[]): Place[] {
-	return frames.flatMap(({ code, runs, isCallers }, i) => {
-		const caller = frames[i + 1]?.code.frame.name;
-		if (!runs && code.lacks === 'perf-map' && caller !== undefined && CALLS_REGEXPS.test(caller))
-			return [REGEXP];
+	const shown: Place[] = [];
+	for (const [i, frame] of frames.entries()) {
+		const { code, runs } = frame;
+		if (!runs) shown.push(isRegexp(code, frames[i + 1]) ? REGEXP : code);
 		// A perf map has columns, too, and knows lines of all modules.
-		if (!runs || isNamedByMap(code)) return [code];
-		const isShown = isCallers && !RUNS_FUNCTIONS.test(code.frame.name);
-		return isShown ? [code, ...runs] : runs;
-	});
+		else if (isNamedByMap(code)) shown.push(code);
+		else {
+			if (isShownItself(frame)) shown.push(code);
+			shown.push(...runs);
+		}
+	}
+	return shown;
+}
+
+const isShownItself = ({ code, isCallers }: PlacedFrame): boolean =>
+	isCallers === true && !RUNS_FUNCTIONS.test(code.frame.name);
+
+function isRegexp(code: Place, caller: PlacedFrame | undefined): boolean {
+	return code.lacks === 'perf-map' && !!caller && CALLS_REGEXPS.test(caller.code.frame.name);
 }
 
 /** Whether a function that could not be read is missed: a perf map may name it. */

@@ -21,6 +21,7 @@ import type { ProcessHistory } from './mappings/processes.js';
 import { readVdso } from './mappings/vdso.js';
 import { NO_NAME, placeIn } from './memory-places.js';
 import type { Notice } from './notices.js';
+import { PlacedStacks } from './placed-stacks.js';
 import { loadDemangler } from './symbols/demangle.js';
 import { kindOfMapped, perfMapNames } from './symbols/jit.js';
 import { kernelNames } from './symbols/kernel.js';
@@ -58,6 +59,7 @@ export class Symbolizer {
 	#inFiles = new Map<MappedFile, Map<number, Place>>();
 	#inVdso = new Map<number, Place>();
 	#inMemory = new Map<Life, { at_ns: number; places: Map<number, Place> }>();
+	readonly #placed = new PlacedStacks();
 	#deadline_ms = 0;
 	readonly #unknown = new Place({ name: '[unknown]', kind: 'user' });
 
@@ -109,8 +111,7 @@ export class Symbolizer {
 		// What has most to name comes first, if there is not the time for all.
 		const files = [...this.#inFiles].sort(([, a], [, b]) => b.size - a.size);
 		for (const [file, places] of files) await this.#nameFile(file, places);
-		await this.#fetchSymbols(
-			stacks,
+		await this.#fetchSymbols(stacks, () =>
 			placed.map(({ user }) => withinStack(withFunctions(user))),
 		);
 		for (const [life, { at_ns, places }] of this.#inMemory) {
@@ -121,6 +122,7 @@ export class Symbolizer {
 		this.#inVdso = new Map();
 		this.#inMemory = new Map();
 		this.#functions?.forget();
+		this.#placed.forget();
 		const framesOf = remembered((places: readonly Place[]) => places.map(({ frame }) => frame));
 		const shownOf = remembered((walked: readonly PlacedFrame[]) => {
 			const places = withinStack(withFunctions(walked));
@@ -153,9 +155,10 @@ export class Symbolizer {
 	/** Fetches the symbols that files turned out to lack, and names their functions once more. */
 	async #fetchSymbols(
 		stacks: readonly CapturedStack[],
-		user: readonly (readonly Place[])[],
+		userFrames: () => readonly (readonly Place[])[],
 	): Promise<void> {
-		const lacking = filesByLack(stacks, user).flatMap((file) => {
+		if (!this.#debuginfod.mayFetch) return;
+		const lacking = filesByLack(stacks, userFrames()).flatMap((file) => {
 			const buildId = this.#account.lackingBuildId(file);
 			return buildId ? [[file, buildId] as const] : [];
 		});
@@ -194,11 +197,16 @@ export class Symbolizer {
 	#placeUser(stack: CapturedStack): PlacedFrame[] {
 		const space = this.#history.at(stack.pid, stack.at_ns);
 		// The leaf is where it is; all others are where it will go on, behind the call.
-		const addresses = Array.from(stack.user, (address, i) => (i === 0 ? address : address - 1));
-		const functions = space && this.#functions?.framesOf(space, addresses, stack.functions);
-		return addresses.map((address, i) => {
-			const code = this.#placeAt(space, stack.at_ns, address);
-			return functions ? functions(code, i) : { code };
+		const addresses: Address[] = [];
+		for (let i = 0; i < stack.user.length; i++)
+			addresses.push((stack.user[i] as Address) - (i === 0 ? 0 : 1));
+		const placeAt = (address: Address) => this.#placeAt(space, stack.at_ns, address);
+		if (!space) return addresses.map((address) => ({ code: placeAt(address) }));
+		const functions = this.#functions?.placedIn(space, addresses, stack.functions);
+		const frames = this.#functions?.framesOf(space, addresses, functions);
+		return this.#placed.frames({ space, addresses, functions }, (address, i) => {
+			const code = placeAt(address);
+			return frames ? frames(code, i) : { code };
 		});
 	}
 

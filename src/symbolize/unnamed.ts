@@ -84,7 +84,8 @@ export class Account {
 	add(stack: CapturedStack, user: readonly Place[], isUnread = false): void {
 		const value = stackValue(stack);
 		this.#total += value;
-		for (const file of filesLackingNames(user)) {
+		const lacking = user.filter(({ lacks }) => lacks !== undefined);
+		for (const file of filesLackingNames(lacking)) {
 			const account = this.#files.get(file);
 			if (account) account.value += value;
 		}
@@ -104,10 +105,11 @@ export class Account {
 	}
 
 	#addPerfMapLacks(stack: CapturedStack, user: readonly Place[]): void {
-		const lacksMap = user.some(
-			({ lacks, frame }) => lacks === 'perf-map' || frame.name === PYTHON_FRAME,
-		);
-		const lacksLine = user.some(({ lacks }) => lacks === 'perf-map-line');
+		let [lacksMap, lacksLine] = [false, false];
+		for (const { lacks, frame } of user) {
+			lacksMap ||= lacks === 'perf-map' || frame.name === PYTHON_FRAME;
+			lacksLine ||= lacks === 'perf-map-line';
+		}
 		const account = lacksMap || lacksLine ? this.#processOf(stack) : undefined;
 		if (account && lacksMap) account.value += stackValue(stack);
 		if (account && lacksLine) account.incomplete += stackValue(stack);

@@ -33,6 +33,11 @@ export class Debuginfod {
 		this.cache = wanted ? new DebugFileCache(cacheFolder(env)) : undefined;
 	}
 
+	/** Whether `fetch` may do anything. */
+	get mayFetch(): boolean {
+		return this.use === 'on' && this.patience !== undefined && this.cache !== undefined;
+	}
+
 	/**
 	 * Fetches what these files lack, the first ones first; returns those whose symbols have come. Without
 	 * DEBUGINFOD_URLS, while tracing goes on, and if nothing is lacking, it does nothing.

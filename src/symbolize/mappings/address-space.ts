@@ -32,6 +32,8 @@ export class MappingIndex {
 	readonly #starts: Float64Array;
 	/** The greatest end up to each one: how far back one can reach over an address. */
 	readonly #reach: Float64Array;
+	/** Ascending; undefined: nobody has asked. */
+	#times: Float64Array | undefined;
 
 	constructor(readonly mappings: readonly Mapping[]) {
 		this.#byStart = mappings.toSorted((a, b) => a.start - b.start || a.time_ns - b.time_ns);
@@ -60,6 +62,14 @@ export class MappingIndex {
 			if (!first || mapping.time_ns < first.time_ns) first = mapping;
 		}
 		return first;
+	}
+
+	/** How many there were at that time, or had been. */
+	countUntil(time_ns: number): number {
+		this.#times ??= Float64Array.from(this.mappings, (mapping) => mapping.time_ns).sort();
+		let count = firstAtLeast(this.#times, time_ns);
+		while (this.#times[count] === time_ns) count++;
+		return count;
 	}
 
 	#around(address: number): Mapping[] {
@@ -100,6 +110,12 @@ export class AddressSpace {
 		}
 		// Mapped before it was learnt of: by a snapshot after the stack, say.
 		return this.life.index.findFirst(address);
+	}
+
+	/** Whether whatever is found in one of them is found in the other: of the same program, and nothing was mapped in between. */
+	isMappedAs(other: AddressSpace): boolean {
+		const countIn = ({ line: [own] }: AddressSpace) => own?.life.index.countUntil(own.until_ns);
+		return this.life === other.life && countIn(this) === countIn(other);
 	}
 
 	/** Whose memory it began with a copy of, as a fork does: the parent, then the parent's parent. */

@@ -1,5 +1,5 @@
 /** What is missing of user stacks: judged by how the walk ended, or else by what its frames are. */
-import type { CapturedStack, Cut, NamedStack } from '../../aggregate/stack.js';
+import type { CapturedStack, Cut, Frame, NamedStack } from '../../aggregate/stack.js';
 import type { OpenFile } from '../../proc/open.js';
 import type { Place } from '../code-place.js';
 import type { MappedFile } from '../mappings/mapped-file.js';
@@ -21,7 +21,10 @@ const BEGINS_STACK = /^runtime\.(mcall|clone)(\.abi0)?$/;
 
 /** The place of the frame with which a stack begins, -1 if none does. A leaf may be about to change to another stack. */
 const stackBegins = (user: readonly Place[]): number =>
-	user.findIndex(({ frame }, i) => i > 0 && BEGINS_STACK.test(frame.name));
+	user.findIndex(({ frame }, i) => i > 0 && isStackBegin(frame));
+
+const isStackBegin = ({ name }: Frame): boolean =>
+	name.startsWith('runtime.') && BEGINS_STACK.test(name);
 
 /** Leaf first: what a stack has up to the frame with which it begins. */
 export function withinStack(user: readonly Place[]): readonly Place[] {

@@ -114,3 +114,18 @@ test('of what was mapped at one place again and again, the last one that is not 
 	const index = new MappingIndex(many.toReversed());
 	for (const time_ns of [0, 7, 48, 49]) assert.equal(index.find(0x1800, time_ns), many[time_ns]);
 });
+
+test('spaces are mapped alike as long as the same program maps nothing in between', () => {
+	const life = (pid: number): Life => {
+		const index = new MappingIndex([mapping(0, 1, 20), mapping(0, 1, 10), mapping(0, 1, 20)]);
+		return { pid, since_ns: 0, index, parentPid: undefined };
+	};
+	const [one, other] = [life(1), life(2)];
+	const at = (of: Life, until_ns: number) => new AddressSpace(of, [{ life: of, until_ns }]);
+	const isAlike = (a_ns: number, b_ns: number) => at(one, a_ns).isMappedAs(at(one, b_ns));
+	assert.deepEqual(
+		[isAlike(10, 19), isAlike(20, 99), isAlike(9, 10), isAlike(19, 20), isAlike(30, 5)],
+		[true, true, false, false, false],
+	);
+	assert.equal(at(one, 15).isMappedAs(at(other, 15)), false);
+});
