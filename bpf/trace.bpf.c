@@ -117,8 +117,16 @@ static __always_inline void call_ends_with_thread(struct task_struct *task, stru
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct signal_struct___ends {
+	int group_exit_code;
+	unsigned int flags;
+};
+
 struct task_struct___ends {
 	int exit_code;
+	u64 start_time;
+	struct signal_struct___ends *signal;
+	struct task_struct___ends *group_leader;
 };
 
 #pragma clang attribute pop
@@ -152,6 +160,21 @@ static __always_inline bool is_last_thread(struct task_struct *task)
 	       bpf_map_update_elem(&processes_told, &told, &yes, BPF_NOEXIST) != -EEXIST;
 }
 
+/* include/linux/sched/signal.h */
+#define SIGNAL_GROUP_EXIT 4
+
+/* What wait() tells of a process, and since when it lives: kernel/exit.c, wait_task_zombie(). */
+static __always_inline void process_ends(struct call_slot *slot, struct task_struct *task)
+{
+	struct task_struct___ends *leader = (void *)BPF_CORE_READ(task, group_leader);
+
+	slot->record.flags = RECORD_LAST_THREAD;
+	slot->record.duration_ns = slot->record.end_ns - BPF_CORE_READ(leader, start_time);
+	slot->record.result = BPF_CORE_READ(leader, signal, flags) & SIGNAL_GROUP_EXIT
+				      ? BPF_CORE_READ(leader, signal, group_exit_code)
+				      : BPF_CORE_READ(leader, exit_code);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(trace_thread_ends, struct task_struct *task)
 {
@@ -169,7 +192,7 @@ int BPF_PROG(trace_thread_ends, struct task_struct *task)
 				BPF_CORE_READ((struct task_struct___ends *)task, exit_code);
 			slot->record.duration_ns = slot->record.end_ns - task->start_time;
 			if (is_last_thread(task))
-				slot->record.flags = RECORD_LAST_THREAD;
+				process_ends(slot, task);
 			capture_parent(slot);
 			record_leaves(slot);
 		}
@@ -214,25 +237,13 @@ static __always_inline u64 signalled_number(unsigned long long *ctx, void *infor
 	return number;
 }
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct signal_struct___ends {
-	int group_exit_code;
-};
-
-struct task_struct___killed {
-	struct signal_struct___ends *signal;
-};
-
-#pragma clang attribute pop
-
 #define SIGKILL 9
 
 /* Each thread of a process that ends, by another signal or by exit_group, is killed by the kernel
  * itself: kernel/signal.c, complete_signal(), zap_other_threads(). Nobody has sent that. */
 static __always_inline bool is_sent(struct task_struct *task, int signal)
 {
-	struct task_struct___killed *killed = (void *)task;
+	struct task_struct___ends *killed = (void *)task;
 
 	return signal != SIGKILL ||
 	       (BPF_CORE_READ(killed, signal, group_exit_code) & 0x7f) == SIGKILL;

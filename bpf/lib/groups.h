@@ -77,11 +77,11 @@ static __always_inline void group_key_of(struct group_key *key, struct task_stru
 	case GROUP_BY_THREAD:
 		key->tid = task_tid(task);
 		key->tgid = task_tgid(task);
-		key->id = number_outside(key->tid, task->pid);
+		key->id = number_outside(key->tid, look(task, pid));
 		break;
 	case GROUP_BY_PROCESS:
 		key->tgid = task_tgid(task);
-		key->id = number_outside(key->tgid, task->tgid);
+		key->id = number_outside(key->tgid, look(task, tgid));
 		break;
 	case GROUP_BY_PIDNS:
 		key->id = task_pidns(task);

@@ -32,7 +32,7 @@ export function cutNotices(stacks: readonly StackRow[]): string[] {
 			({ cut }) => cut === 'no table',
 			(some) =>
 				`${some} are cut: tstrace met a file for the first time, and had not read yet which function calls ` +
-				'which there. Later stacks are whole; with -p it reads files before it begins, for at most 2 s.',
+				'which there. Once it has, stacks are whole; with -p it reads files before it begins, for at most 2 s.',
 		),
 		...told(
 			({ cut }) => cut === 'no way on',

@@ -199,9 +199,11 @@ sys.stdin.buffer.raw.read(1)
 const OUTSIDE = ['other', 'twin', 'twin'];
 
 test('processes outside of the namespace have no number, and each is by itself', async (t) => {
+	const pids: number[] = [];
 	for (const name of OUTSIDE) {
 		const workload = await Workload.startBy('python3', '-c', FAILS, name);
 		t.after(() => workload.end());
+		pids.push(workload.pid);
 	}
 	const cases: ReadonlyArray<readonly [tool: string, keys: (report: Report) => Row[]]> = [
 		['runqlat -P', ({ groups }) => groups.map(({ key }) => key)],
@@ -225,5 +227,11 @@ test('processes outside of the namespace have no number, and each is by itself',
 			);
 			assert.ok(there >= least && there <= least * most, `${tool}: ${found}`);
 		}
+		const numbers = keys.flatMap(({ host_pid }) => (host_pid === undefined ? [] : [host_pid]));
+		if (tool.endsWith('-P'))
+			assert.ok(
+				pids.every((pid) => numbers.includes(pid)),
+				`${tool}: ${numbers}`,
+			);
 	}
 });

@@ -1,11 +1,11 @@
 /** trace: how the threads of a process end, and what its sockets are called. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Tracing, until, Workload } from './support.js';
+import { Tracing, tstrace, until, Workload } from './support.js';
 import { tracedLines } from './traced-lines.js';
 
 const THREADS = 4;
@@ -44,6 +44,40 @@ test('a first thread that ends before another one is not the end of its process;
 			[workload.pid, false, 'exited with 0'],
 		],
 	);
+});
+
+/** Its child's first thread ends with 5 after 0.4 s, and 0.3 s later the other one, which ends the process, with 0. */
+const ENDS_LATER = `
+import ctypes, os, threading, time
+child = os.fork()
+if not child:
+    time.sleep(0.4)
+    threading.Thread(target=time.sleep, args=(0.3,)).start()
+    # exit(), of this thread only: the number of the system call on x86-64, and on arm64.
+    ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 5)
+print(child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+`;
+
+test('the end of a process has its status and its age, whichever thread is the last', () => {
+	const folder = mkdtempSync('build/trace-');
+	const file = join(folder, 'told');
+	const words = ['trace', '-e', 'none', '--follow', '-q', '-o', file, '--'];
+	const { stdout, stderr } = tstrace([...words, 'python3', '-c', ENDS_LATER]);
+	const [child, status] = stdout.split(' ').map(Number);
+	assert.ok(child, stderr);
+	const ends = tracedLines(readFileSync(file, 'utf8')).flatMap(({ pid, text }) => {
+		const [, end, number = '', unit] = /^\+\+\+ (.*) after ([\d.]+) ?(ms|s) /.exec(text) ?? [];
+		return pid === child ? [{ end, age_ms: Number(number) * (unit === 's' ? 1000 : 1) }] : [];
+	});
+	rmSync(folder, { recursive: true });
+	const [first, last] = ends;
+	// Of the first thread's, or since Linux 6.0 of the last one's.
+	assert.ok(status === 5 || status === 0);
+	assert.deepEqual(
+		ends.map(({ end }) => end),
+		['thread exited with 5', `exited with ${status}`],
+	);
+	assert.ok((last?.age_ms ?? 0) >= (first?.age_ms ?? 0) + 290 && (first?.age_ms ?? 0) >= 400);
 });
 
 test('-y: both ends of a unix connection have its path, who has accepted it, too', async () => {

@@ -144,7 +144,7 @@ static __always_inline void add_failure(struct task_struct *task, void *register
 		return;
 	__builtin_memset(key, 0, sizeof(*key));
 	key->tgid = task_tgid(task);
-	key->outside = number_outside(key->tgid, task->tgid);
+	key->outside = number_outside(key->tgid, look(task, tgid));
 	key->kind = kind;
 	/* An empty path, or NULL, is about the descriptor before it: futimens() gives NULL. */
 	if (path && (address || !has_descriptor))

@@ -81,11 +81,11 @@ export class PipeWriter {
 
 	/**
 	 * The writing process may have executed tstrace meanwhile, or started it. A shell that was just redirecting had the
-	 * pipe at another number, and was missed. To look at all processes takes long: that is done some times only.
+	 * pipe at another number, and was missed. To look at all processes takes long: that is done once more only.
 	 */
 	#lookAgain(after_ms: number): void {
 		this.#timer = setTimeout(() => {
-			if (this.#writers.size === 0 && after_ms < LAST_LOOK_MS) this.#find();
+			if (this.#writers.size === 0 && after_ms === FIRST_LOOK_MS) this.#find();
 			for (const pid of [...this.#writers.keys()]) this.#look(pid);
 			this.#lookAgain(Math.min(2 * after_ms, LAST_LOOK_MS));
 		}, after_ms);

@@ -105,6 +105,9 @@ function keyOf({ pid, tid, comm, process }: ThreadTime, by: ThreadGrouping): Sch
 	return by === 'process' ? { pid, comm: process } : { pid, tid, comm };
 }
 
+/** Processes outside of our PID namespace all have number 0: their names tell them apart. */
+const processId = ({ pid, process }: ThreadTime): string => `${pid} ${pid === 0 ? process : ''}`;
+
 interface Sum {
 	key: SchedulingRow['key'];
 	counters: Counters;
@@ -122,7 +125,7 @@ export async function schedulingRows(
 	const sums = new Map<string, Sum>();
 	for (const [index, thread] of threads.entries()) {
 		// Each thread has its row already; two can have had the same number one after the other.
-		const id = by === 'thread' ? `${index}` : by === 'process' ? `${thread.pid}` : `${thread.comm}`;
+		const id = by === 'thread' ? `${index}` : by === 'process' ? processId(thread) : thread.comm;
 		let sum = sums.get(id);
 		if (!sum) {
 			sum = {

@@ -50,8 +50,8 @@ export async function callRows(
 }
 
 function subjectOf(sum: CallSum, { byProcess, byErrno }: RowSettings): Partial<CallRow> {
-	const { nr, abi, tgid, comm, errno } = sum;
-	if (byProcess) return { pid: tgid, comm };
+	const { nr, abi, tgid, id, comm, errno } = sum;
+	if (byProcess) return { pid: tgid, ...(id > 0 ? { host_pid: id } : {}), comm };
 	const error = byErrno ? { error: errnoName(errno), errno } : {};
 	return { syscall: callName(sum), nr, abi, ...error };
 }

@@ -48,10 +48,12 @@ export class Lifetimes {
 		this.#released_ns = at_ns;
 	}
 
-	/** How long a thread has lived that ends. */
+	/** How long a thread has lived that ends; the last one of a process: how long the process has. */
 	of_ns(call: CallRecord): number {
-		const isCommand = call.tid === this.#command && call.tgid === this.#command;
-		return isCommand ? Math.max(0, call.end_ns - this.#released_ns) : call.duration_ns;
+		const isProcess = call.tid === call.tgid || (call.flags & LAST_THREAD) !== 0;
+		return isProcess && call.tgid === this.#command
+			? Math.max(0, call.end_ns - this.#released_ns)
+			: call.duration_ns;
 	}
 }
 

@@ -14,7 +14,7 @@ test('each way to lack functions has a line of its own, with how many and how mu
 	const lines = {
 		'no frame pointers': /are cut: .* no frame pointers \(-fno-omit-frame-pointer\)\.$/,
 		'no table':
-			/are cut: .* for the first time.* Later stacks are whole; with -p it reads files before/,
+			/are cut: .* for the first time.* Once it has, stacks are whole; with -p it reads files before/,
 		'no way on':
 			/are cut: tstrace did not find which function called the last one that is shown\.$/,
 		'too deep': /are cut: they have more frames than --max-depth\.$/,
