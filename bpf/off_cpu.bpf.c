@@ -38,8 +38,8 @@ static __always_inline u64 kept_user_stack(void *ctx)
 }
 
 /* `walks`: the user stack of the thread that stops. */
-static __always_inline int switched(unsigned long long *ctx, bool preempt,
-				    struct task_struct *prev, struct task_struct *next, bool walks)
+static __always_inline int switched(unsigned long long *ctx, bool preempt, struct task_struct *prev,
+				    struct task_struct *next, bool walks)
 {
 	struct cfs_rq *queue = queue_of(prev), *next_queue = queue_of(next);
 	u32 zero = 0;

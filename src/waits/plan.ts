@@ -32,6 +32,10 @@ const RESUMED_PROGRAMS: Readonly<Record<ResumedHook, Program>> = {
 };
 const { RESUMED_SCRATCH, WAKER_SCRATCH, SAMPLE_SCRATCH } = layout.enums.wait_scratch;
 
+/** Where nothing tells that threads resume, their stacks are walked as they stop. */
+const switchProgram = (resumed: ResumedHook | undefined): Program =>
+	resumed ? 'offcpu_switch' : 'offcpu_switch_walks';
+
 /** The object is open, and not yet loaded. `withSamples`: threads that run are sampled, and summed up by stack, too. */
 export function planWaits(
 	object: BpfObject<Layout>,
@@ -66,7 +70,7 @@ export function planWaits(
 			...(way.resumed ? [RESUMED_PROGRAMS[way.resumed]] : []),
 			...way.others,
 			...(wakers?.programs ?? []),
-			way.resumed ? 'offcpu_switch' : 'offcpu_switch_walks',
+			switchProgram(way.resumed),
 		],
 		runOnce: settings.edges || settings.followed > 0 ? ['seed_waiting'] : [],
 		load: [

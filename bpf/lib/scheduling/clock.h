@@ -38,10 +38,10 @@ static __always_inline u64 kept_clock_of(struct cfs_rq *queue)
 #define CLOCK_MAX_SLEW_NS 50000
 
 /*
- * CLOCK_MONOTONIC, as a thread leaves this CPU; `queue`: its own. The scheduler has just read its own clock for this
- * switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the two are apart. If
- * a hypervisor takes the CPU away between the two readings, they seem further apart than they are:
- * so the distance may shrink at once, but grow only as slowly as clocks drift.
+ * CLOCK_MONOTONIC, as a thread leaves this CPU; `queue`: its own. The scheduler has just read its
+ * own clock for this switch; that of CLOCK_MONOTONIC is read only now and then, to know how far the
+ * two are apart. If a hypervisor takes the CPU away between the two readings, they seem further
+ * apart than they are: so the distance may shrink at once, but grow only as slowly as clocks drift.
  */
 static __always_inline u64 switch_time_ns(struct cfs_rq *queue)
 {

@@ -169,9 +169,10 @@ static __always_inline void sched_info_wait(struct task_struct *task, struct cfs
 }
 
 /*
- * The wait of `task`, which gets this CPU, if it waited; `queue`: its own, by queue_of(). The idle thread is never queued. Call this
- * for every thread, so that its last time slice is known when the filter lets it in. Where it
- * cannot, as the thread is another process's, the wait is not looked at.
+ * The wait of `task`, which gets this CPU, if it waited; `queue`: its own, by queue_of(). The idle
+ * thread is never queued. Call this for every thread, so that its last time slice is known when the
+ * filter lets it in. Where it cannot, as the thread is another process's, the wait is not looked
+ * at.
  */
 static __always_inline bool sched_info_wait_ends(struct task_struct *task, struct cfs_rq *queue,
 						 struct queued *queued)

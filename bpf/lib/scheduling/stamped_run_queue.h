@@ -31,7 +31,8 @@ static __always_inline void wait_begins(struct task_struct *task, struct wait_st
 	if (start->ns)
 		count_loss(LOSS_WAITS_UNSEEN);
 	start->kind = kind;
-	start->left_throttled = kind == QUEUED_PREEMPTED ? throttle_begins(task, queue_of(task)) : 0;
+	start->left_throttled =
+		kind == QUEUED_PREEMPTED ? throttle_begins(task, queue_of(task)) : 0;
 	start->ns = bpf_ktime_get_ns();
 }
 

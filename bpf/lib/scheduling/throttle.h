@@ -106,8 +106,8 @@ static __always_inline u64 throttled_until(struct task_struct *task, struct cfs_
 }
 
 /* A function of its own: it is hardly ever called, and at several places. */
-static __noinline u64 throttled_part_of(struct task_struct *task, struct cfs_rq *own,
-					u16 left, u64 waited_ns, u64 clock)
+static __noinline u64 throttled_part_of(struct task_struct *task, struct cfs_rq *own, u16 left,
+					u64 waited_ns, u64 clock)
 {
 	struct cfs_rq___throttle *queue = (void *)own;
 	u64 from = clock - waited_ns, until, key;

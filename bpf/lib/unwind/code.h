@@ -160,8 +160,7 @@ __noinline int codes_of(u32 index)
 	struct task_struct *task = current_task();
 	/* Not by look(): the verifier lets nobody count with a pointer that it knows. */
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	u64 incarnation =
-		BPF_CORE_READ(task, group_leader, start_time) + look(task, self_exec_id);
+	u64 incarnation = BPF_CORE_READ(task, group_leader, start_time) + look(task, self_exec_id);
 	struct codes *codes;
 	u32 version, round = unwind_round, runtime = 0;
 	bool is_process, is_known, is_same;
