@@ -9,10 +9,18 @@ const NODE = { platform: 'node', format: 'esm', target: 'node20.12', logLevel: '
 const DIGEST_LETTERS = 16;
 
 /**
- * Parts of node that most runs do not need, and that take 5 to 10 ms each to load on a slow machine: the
- * bundle loads them when something of theirs is first used.
+ * Parts of node that most runs do not need, or not at first, and that take 3 to 10 ms each to load: the bundle loads
+ * them when something of theirs is first used.
  */
-const SELDOM_USED = ['node:child_process', 'node:crypto', 'node:zlib'];
+const SELDOM_USED = [
+	'child_process',
+	'crypto',
+	'stream',
+	'tty',
+	'v8',
+	'worker_threads',
+	'zlib',
+].map((name) => `node:${name}`);
 
 /** Bundles dist/main.cjs and dist/table-worker.cjs; returns the paths of all that went in. */
 export async function bundle() {
