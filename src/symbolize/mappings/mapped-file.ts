@@ -52,11 +52,12 @@ export class MappedFile {
 	learn(pid: number, held: HeldFiles): void {
 		if (this.#mappers.includes(pid)) return;
 		const path = `/proc/${pid}/root${this.path}`;
-		// What does not answer now may do so later.
-		if (!answers(path)) return;
+		const isReached = this.#isOurs || this.#held !== undefined;
+		// What does not answer now may do so later. Where there is a way already, whoever opens it through the process asks.
+		if (!isReached && !answers(path)) return;
 		this.#mappers.push(pid);
 		if (this.#mappers.length > MAX_MAPPERS) this.#mappers.shift();
-		if (this.#isOurs || this.#held) return;
+		if (isReached) return;
 		this.#isOurs = this.#looksOurs(pid);
 		if (this.#isOurs) return;
 		const byPath = this.#openAt(path);
