@@ -1,6 +1,7 @@
 /** How stacks are recorded and shown: the options, and what they say. */
 import type { Grouping } from '../aggregate/stack-rows.js';
 import { MAX_DEPTH, type StackSettings } from '../bpf/stacks/stacks.js';
+import { UsageError } from '../errors.js';
 import type { StackView } from '../render/stack-text.js';
 import type { RuntimeFrames } from '../runtimes/runtime.js';
 import type { NamingSettings } from '../symbolize/naming.js';
@@ -45,12 +46,17 @@ export function stackOptions() {
 			RUNTIME_FRAMES,
 			'both',
 		),
+		lines: linesOption(),
 		debuginfod: flag(
 			'--no-debuginfod',
 			'do not fetch symbols from the servers in DEBUGINFOD_URLS, or use their cache',
 		),
 	};
 }
+
+/** Of tools that show user stacks. */
+export const linesOption = (when = ''): TypedOption<boolean> =>
+	flag('--lines', `${when}of Python functions, show the line that was executing, not their first`);
 
 export const UNWIND_WAYS: readonly StackSettings['unwind'][] = ['tables', 'fp'];
 
@@ -84,16 +90,32 @@ export function stackView(
 	return { annotated, delimited, top, by: tids ? 'thread' : by, grep, exclude, runtimeFrames };
 }
 
+/** Throws UsageError where no functions are read that could have lines. */
+export function refuseLines({
+	lines,
+	unwind,
+	runtimeFrames,
+}: Partial<Pick<StackValues, 'lines' | 'unwind' | 'runtimeFrames'>>): void {
+	if (!lines) return;
+	const without =
+		unwind === 'fp' ? '--unwind fp' : runtimeFrames === 'native' && '--runtime-frames native';
+	if (without)
+		throw new UsageError(
+			`--lines is about functions of Python, and with ${without} tstrace reads none; leave out one of them`,
+		);
+}
+
 /** How stacks are recorded and named. */
 export function stackSettings(
 	values: Pick<
 		StackValues,
-		'maxStacks' | 'maxDepth' | 'tids' | 'unwind' | 'runtimeFrames' | 'debuginfod'
+		'maxStacks' | 'maxDepth' | 'tids' | 'unwind' | 'runtimeFrames' | 'lines' | 'debuginfod'
 	> &
 		Partial<Pick<StackValues, 'userStacks' | 'kernelStacks'>> &
 		Grouped,
 ): StackSettings & NamingSettings {
-	const { maxStacks, maxDepth, tids, by, unwind, runtimeFrames, debuginfod } = values;
+	const { maxStacks, maxDepth, tids, by, unwind, runtimeFrames, lines, debuginfod } = values;
+	refuseLines(values);
 	return {
 		maxStacks,
 		maxDepth,
@@ -102,6 +124,7 @@ export function stackSettings(
 		byThread: tids || by === 'thread',
 		unwind,
 		runtimeFrames,
+		executingLines: lines,
 		debuginfod,
 	};
 }

@@ -47,6 +47,10 @@ const letterOf = ({ kind }: Frame): string => FRAME_LETTERS[kind];
 
 function sourceOf({ source }: Frame): object | undefined {
 	if (source?.file === undefined) return undefined;
-	const { name, file, line } = source;
-	return { name, file, ...(line === undefined ? {} : { line }) };
+	const { name, file, line, executingLine } = source;
+	return {
+		...{ name, file },
+		...(line === undefined ? {} : { line }),
+		...(executingLine === undefined ? {} : { executing_line: executingLine }),
+	};
 }

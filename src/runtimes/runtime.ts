@@ -8,6 +8,8 @@ export interface FunctionWord {
 	readonly print: number;
 	/** It is of the caller of the frame, which has no frame of its own: only of runtimes whose frames run one function. */
 	readonly isCallers: boolean;
+	/** Where in the function the frame is, as its runtime tells that; undefined: nobody asked, or it is not known. */
+	readonly instruction?: number;
 }
 
 /** Frames of stacks in which a runtime has functions: as if it had no language, of the language alone, or both. */
@@ -44,6 +46,8 @@ export interface LanguageFunction {
 	readonly file: string | undefined;
 	/** Where it begins there, from 1 on; undefined: that is not known. */
 	readonly line: number | undefined;
+	/** Which line of it was executing; undefined: nobody asked, or it is not known. */
+	readonly executingLine?: number;
 	/** The line could not be read at this moment. */
 	readonly isLineLater?: boolean;
 }

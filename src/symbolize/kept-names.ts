@@ -85,5 +85,8 @@ export class KeptNames {
 }
 
 /** Whoever has it, a function is the same. */
-export const nameKey = (life: string, of: Named): string =>
-	typeof of === 'number' ? `${life} @${of}` : `${life} ${of.place} ${of.print}`;
+export function nameKey(life: string, of: Named): string {
+	if (typeof of === 'number') return `${life} @${of}`;
+	const key = `${life} ${of.place} ${of.print}`;
+	return of.instruction === undefined ? key : `${key} ${of.instruction}`;
+}

@@ -65,7 +65,8 @@ export const frameOf = (source: LanguageFunction): Frame => ({
 });
 
 /** "handle (/srv/app/server.js:12)" */
-function functionText({ name, file, line }: LanguageFunction): string {
+function functionText({ name, file, line: first, executingLine }: LanguageFunction): string {
+	const line = executingLine ?? first;
 	if (file === undefined) return `${name} (no file)`;
 	return line === undefined ? `${name} (${file})` : `${name} (${file}:${line})`;
 }

@@ -103,9 +103,10 @@ function areSame(
 	if (!some || !others) return some === others;
 	return (
 		some.length === others.length &&
-		some.every(({ place, print, isCallers }, i) => {
+		some.every((one, i) => {
 			const other = others[i] as FunctionWord;
-			return place === other.place && print === other.print && isCallers === other.isCallers;
+			const isSame = one.place === other.place && one.print === other.print;
+			return isSame && one.isCallers === other.isCallers && one.instruction === other.instruction;
 		})
 	);
 }

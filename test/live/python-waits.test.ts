@@ -11,43 +11,9 @@ import {
 	script,
 	shown,
 } from './python.js';
+import { NEVER_WOKEN, TIMES, type ToldFrame, toldBy } from './python-told.js';
 import { type JsonStack, stackReport } from './stacks.js';
 import { runToEnd, Tracing, TSTRACE } from './support.js';
-
-/** Threads of waiting.py that nobody wakes. */
-const NEVER_WOKEN = ['by_executor', 'sleep_in_loop', 'wait_for_event'];
-/** TIMES in waiting.py. */
-const TIMES = 20;
-
-/** A function as faulthandler tells it, which knows no qualified names: its name, its file, the line where it is. */
-interface ToldFrame {
-	readonly name: string;
-	readonly file: string;
-	readonly line: number;
-}
-
-/** What waiting.py says. By the names of its threads: their numbers, and by pthread_self() what faulthandler told. */
-async function toldBy(python: Python, word: 'stacks' | 'wake') {
-	python.tell(word);
-	const { numbers, told } = JSON.parse(await python.line()) as {
-		numbers: Record<string, [number, number]>;
-		told: string;
-	};
-	const stacks = new Map<number, ToldFrame[]>();
-	for (const text of told.split('\n\n')) {
-		const [, identity] = /hread (0x[0-9a-f]+) /.exec(text) ?? assert.fail(text);
-		const frames = [...text.matchAll(/^ {2}File "(.+)", line (\d+) in (.+)$/gm)];
-		stacks.set(
-			Number(identity),
-			frames.map(([, file = '', line, name = '']) => ({ name, file, line: Number(line) })),
-		);
-	}
-	return Object.entries(numbers).map(([name, [tid, identity]]) => ({
-		name,
-		tid,
-		frames: stacks.get(identity) ?? assert.fail(`${name}: ${told}`),
-	}));
-}
 
 /** Every stack of the thread is what faulthandler told of it, frame by frame. */
 function assertAsTold(
@@ -78,7 +44,7 @@ for (const file of INTERPRETERS) {
 		const { stacks } = stackReport(runToEnd(TSTRACE, args));
 		const threads = await toldBy(python, 'stacks');
 		await python.end();
-		assert.equal(threads.length, 13);
+		assert.equal(threads.length, 14);
 		for (const { name, tid, frames } of threads) {
 			const own = stacks.filter(({ key }) => key.tid === tid);
 			assert.equal(own.length, 1, name);

@@ -27,6 +27,7 @@ interface JsonSource {
 	readonly name: string;
 	readonly file: string;
 	readonly line?: number;
+	readonly executing_line?: number;
 }
 
 interface JsonWait {
@@ -78,7 +79,7 @@ export function stackReport({ status, stdout, stderr }: Finished): StackReport {
 export function assertSources(stacks: readonly JsonStack[], texts: RegExp): void {
 	for (const { frames, sources = [] } of stacks) {
 		const said = new Map(
-			sources.map(({ frame, name, file, line }) => [
+			sources.map(({ frame, name, file, line: first, executing_line: line = first }) => [
 				frame,
 				`${name} (${file}${line === undefined ? '' : `:${line}`})`,
 			]),

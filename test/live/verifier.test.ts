@@ -35,11 +35,13 @@ for (const args of [
 	['runqlat', '--slower', '100ms'],
 	['offcputime'],
 	['offcputime', '--exact'],
+	['offcputime', '--lines'],
 	['offcputime', '--by', 'waker'],
 	['offwaketime'],
 	['offwaketime', '--hops', '4'],
 	['why'],
 	['profile'],
+	['profile', '--lines'],
 	['syscount'],
 	['syscount', '--latency'],
 	['syscount', '-x', '--paths', '-p', `${process.pid}`],
@@ -49,6 +51,7 @@ for (const args of [
 	['trace', '-y', '--path', '/tmp/*', '-p', `${process.pid}`],
 	['trace', '-k', '-y', '--path', '/tmp/*', '-p', `${process.pid}`],
 	['memleak', '-p', `${process.pid}`],
+	['memleak', '--lines', '-p', `${process.pid}`],
 	['memleak', '--growth', '-p', `${process.pid}`],
 ] as const) {
 	const shown = args.filter((word) => !/^\d+$/.test(word)).join(' ');

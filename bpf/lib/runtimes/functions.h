@@ -21,12 +21,20 @@ enum function_constant {
 	FUNCTION_OF_CALLER_BIT = 62,
 	/* Tells words from addresses of user space. */
 	FUNCTION_MARK_BIT = 63,
+	/* Without that mark: where in the function before it the frame is. */
+	FUNCTION_INSTRUCTION_BIT = 62,
+	/* Nobody knows; or it is further on than this. */
+	FUNCTION_NO_INSTRUCTION = (1 << 24) - 1,
 	/* Files that a runtime is in. */
 	FUNCTION_MAX_RUNTIMES = 16,
 	FUNCTION_RING_BYTES = 1 << 18,
 };
 
 EXPORT_TYPE(enum function_constant, function_constant);
+
+/* Whether walks also take where in their functions frames are, of runtimes that can tell lines by
+ * it: a word each, behind the function's. */
+const volatile bool take_instructions = false;
 
 /* Stacks with functions in them, each when it is kept: as struct walked, up to its last word. Where
  * there is no room, user space finds out when it names the stack. */
@@ -42,6 +50,13 @@ static __always_inline u64 function_word(u64 object, u64 print, bool is_callers)
 	print &= (1UL << FUNCTION_PRINT_BITS) - 1;
 	return 1UL << FUNCTION_MARK_BIT | (u64)is_callers << FUNCTION_OF_CALLER_BIT |
 	       print << FUNCTION_PLACE_BITS | place;
+}
+
+static __always_inline u64 instruction_word(u64 instruction)
+{
+	if (instruction > FUNCTION_NO_INSTRUCTION)
+		instruction = FUNCTION_NO_INSTRUCTION;
+	return 1UL << FUNCTION_INSTRUCTION_BIT | instruction;
 }
 
 #endif

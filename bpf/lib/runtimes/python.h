@@ -134,6 +134,8 @@ __noinline int python_frame(u32 index)
 	if (!at || python->looked_at >= PYTHON_FRAMES_LOOKED_AT)
 		return 0;
 	python->looked_at++;
+	if (take_instructions)
+		python->last = at;
 	segments = layout->segments;
 	if ((at > python->window_last || at < python->window_at) &&
 	    !read_python_window(python, segments == PYTHON_ONE_FRAME_EACH)) {
@@ -175,12 +177,52 @@ __noinline int python_frame(u32 index)
 	return !is_last;
 }
 
+/*
+ * Takes where in its code the frame is that python_frame() has come to, if it has taken that, in
+ * the units of its version. A function of its own, as that one has no more room on the stack.
+ */
+__noinline int python_instruction(u32 index)
+{
+	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
+	struct python_layout *layout = walk ? python_layout_of(walk) : NULL;
+	struct python_walk *python;
+	u64 instruction, code;
+	u32 number, field;
+
+	if (!layout)
+		return 0;
+	python = &walk->python;
+	number = python->count - 1;
+	field = layout->frame_instruction;
+	if (python->instructed == python->count)
+		return 0;
+	python->instructed = python->count;
+	barrier_var(number);
+	if (number >= STACK_DEPTH)
+		return 0;
+	instruction = python_word(python->last + field);
+	if (layout->segments == PYTHON_ONE_FRAME_EACH) {
+		instruction = (u32)instruction;
+	} else {
+		code = (python->words[number] & ((1UL << FUNCTION_PLACE_BITS) - 1)) << 3;
+		instruction -= code + layout->code_instructions;
+	}
+	python->instructions[number] =
+		instruction_word(field ? instruction : FUNCTION_NO_INSTRUCTION);
+	return 0;
+}
+
 /* As python_frame(). */
 __noinline int python_frames(u32 index)
 {
-	for (u32 i = 0; i < PYTHON_FRAMES_AT_ONCE; i++)
-		if (!python_frame(index))
+	for (u32 i = 0; i < PYTHON_FRAMES_AT_ONCE; i++) {
+		int goes_on = python_frame(index);
+
+		if (take_instructions)
+			python_instruction(index);
+		if (!goes_on)
 			return 0;
+	}
 	return 1;
 }
 
@@ -198,6 +240,8 @@ __noinline int python_segment(u32 index)
 	python = &walk->python;
 	python->count = 0;
 	python->entry = 0;
+	if (take_instructions)
+		python->instructed = 0;
 	if (layout->record_previous) {
 		python->entry = python->record;
 		if (!layout->thread_frame)
@@ -228,24 +272,43 @@ static __always_inline bool runs_python(struct unwind *walk)
 	return layout && offset >= layout->eval_start && offset < layout->eval_end;
 }
 
+/* Adds Python frames to the stack, each with its instruction. */
+static __always_inline void take_with_instructions(struct unwind *walk, struct scratch *here,
+						   u32 at, u32 count)
+{
+	for (u32 i = 0; i < STACK_DEPTH && i < count; i++) {
+		here->user.frames[(at + 2 * i) % STACK_ROOM] = walk->python.words[i];
+		here->user.frames[(at + 2 * i + 1) % STACK_ROOM] = walk->python.instructions[i];
+	}
+	here->user.count = at + 2 * count;
+	/* Beside their functions, which count as frames. */
+	here->user.beside += count;
+}
+
 /* Adds the Python frames at hand to the stack. A function of its own, verified once. */
 __noinline int take_python(u32 index)
 {
 	struct unwind *walk = bpf_map_lookup_elem(&unwinds, &index);
 	struct scratch *here = bpf_map_lookup_elem(&scratch, &index);
-	u32 at, count, room;
+	u32 at, count, frames, room;
 
 	if (!walk || !here)
 		return 0;
 	at = here->user.count;
-	room = stack_depth > at ? stack_depth - at : 0;
+	frames = walk->depth + 1 + walk->python.taken;
+	room = stack_depth > frames ? stack_depth - frames : 0;
 	count = walk->python.count < room ? walk->python.count : room;
 	barrier_var(at);
 	barrier_var(count);
-	if (at > STACK_DEPTH || count > STACK_DEPTH)
-		return 0;
-	bpf_probe_read_kernel(&here->user.frames[at], count * sizeof(u64), walk->python.words);
-	here->user.count = at + count;
+	if (take_instructions) {
+		take_with_instructions(walk, here, at, count);
+	} else {
+		if (at > STACK_DEPTH || count > STACK_DEPTH)
+			return 0;
+		bpf_probe_read_kernel(&here->user.frames[at], count * sizeof(u64),
+				      walk->python.words);
+		here->user.count = at + count;
+	}
 	here->user.functions += count;
 	here->user.runtime = walk->runtime;
 	here->user.base = walk->python.base;

@@ -56,6 +56,10 @@ struct python_layout {
 	 * 0: unknown */
 	u64 gil;
 	u32 gil_of_interpreter;
+	/* In a frame, where in its code it is: an address, or, of PYTHON_ONE_FRAME_EACH, a number.
+	 * 0: lines are not told */
+	u32 frame_instruction;
+	u32 code_instructions; /* what such addresses count from */
 	u32 unused_padding;
 };
 
@@ -112,6 +116,11 @@ struct python_walk {
 	u64 codes[PYTHON_CODES_REMEMBERED];
 	u64 words_of_codes[PYTHON_CODES_REMEMBERED];
 	u64 words[STACK_DEPTH];
+	/* take_instructions: a word for each of these; how many are there; the frame that was
+	 * looked at last. */
+	u64 instructions[STACK_DEPTH];
+	u64 last;
+	u32 instructed;
 };
 
 #endif

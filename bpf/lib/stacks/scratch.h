@@ -53,7 +53,7 @@ struct walked {
 	u32 functions; /* of them, where the walk was by tables: functions, and no frames */
 	u32 runtime;   /* that they are of */
 	u32 tgid;      /* as they are told, in our PID namespace */
-	u32 beside;    /* of `functions`: those that are of frames which are there, too */
+	u32 beside;    /* of `frames`: words of frames that are there, too */
 	u64 base;      /* where the file that CPython is in would be mapped at offset 0 */
 	u64 hash;
 	u64 called; /* a leaf for task_kernel_stack, right before the other frames */

@@ -21,6 +21,8 @@ const MARK = 1 << (FUNCTION.FUNCTION_MARK_BIT - 32);
 const OF_CALLER = 1 << (FUNCTION.FUNCTION_OF_CALLER_BIT - 32);
 const PLACE_HIGH_BITS = FUNCTION.FUNCTION_PLACE_BITS - 32;
 const PLACE_HIGH_MASK = (1 << PLACE_HIGH_BITS) - 1;
+/** A word with this bit and without the mark is no address of user space. */
+const INSTRUCTION = 1 << (FUNCTION.FUNCTION_INSTRUCTION_BIT - 32);
 const PRINT_MASK = (1 << FUNCTION.FUNCTION_PRINT_BITS) - 1;
 /** With runtimes, of whatever version. */
 const MAX_FILES = 1024;
@@ -54,13 +56,34 @@ export function isFunctionWord(view: DataView, at: number): boolean {
 	return (view.getInt32(at + 4, true) & MARK) !== 0;
 }
 
-export function readFunctionWord(view: DataView, at: number): FunctionWord {
+/** Whether a word of a stack, behind a function, is where in the function the frame is. */
+export function isInstructionWord(view: DataView, at: number): boolean {
+	return (view.getInt32(at + 4, true) & (MARK | INSTRUCTION)) === INSTRUCTION;
+}
+
+/** A function, and what the word behind it says of it; `end`: of the stack's words. */
+export function readFunctionWord(view: DataView, at: number, end = at): FunctionWord {
 	const high = view.getUint32(at + 4, true);
-	return {
+	const word = {
 		place: ((high & PLACE_HIGH_MASK) * 2 ** 32 + view.getUint32(at, true)) * PLACE_BYTES,
 		print: (high >>> PLACE_HIGH_BITS) & PRINT_MASK,
 		isCallers: (high & OF_CALLER) !== 0,
 	};
+	if (at + 8 >= end || !isInstructionWord(view, at + 8)) return word;
+	const instruction = view.getUint32(at + 8, true);
+	return instruction === FUNCTION.FUNCTION_NO_INSTRUCTION ? word : { ...word, instruction };
+}
+
+/** The functions behind a frame's address, and how long their words are. */
+function functionWordsAt(view: DataView, from: number, end: number) {
+	const found: FunctionWord[] = [];
+	let at = from;
+	while (at < end && isFunctionWord(view, at)) {
+		found.push(readFunctionWord(view, at, end));
+		at += 8;
+		if (at < end && isInstructionWord(view, at)) at += 8;
+	}
+	return { found, length_bytes: at - from };
 }
 
 /** The frames of a stack, struct walked, leaf first: those with functions, and the others. */
@@ -77,15 +100,20 @@ export function metFrames(walked: DataView): Pick<MetFunctions, 'frames' | 'othe
 		// The first address is where the thread was.
 		const isLeaf = at === frames.offset;
 		const inside = readU64(walked, at) - (isLeaf ? 0 : 1);
-		const from = at;
-		while (at + 8 < end && isFunctionWord(walked, at + 8)) {
-			at += 8;
-			const word = readFunctionWord(walked, at);
+		const words = functionWordsAt(walked, at + 8, end);
+		at += words.length_bytes;
+		for (const word of words.found)
 			met.push({ word, call: isLeaf || word.isCallers ? undefined : inside });
-		}
-		if (at === from) others.push(inside);
+		if (words.found.length === 0) others.push(inside);
 	}
 	return { frames: met, others };
+}
+
+/** What walks are to take of runtimes. */
+export interface WantedFunctions {
+	readonly functions: boolean;
+	/** The lines that frames are at. */
+	readonly lines: boolean;
 }
 
 /** Of one object, which is to be configured, loaded, opened and closed. */
@@ -96,10 +124,10 @@ export class FunctionMaps {
 	readonly #byFile = new Map<string, RuntimeFile>();
 	#ring: RingBuffer | undefined;
 
-	/** `areWanted`: whether walks are to take functions at all. */
+	/** `wanted`: whether walks are to take functions at all, and where in them frames are. */
 	constructor(
 		object: BpfObject<UnwoundLayout>,
-		private readonly areWanted = true,
+		private readonly wanted: WantedFunctions = { functions: true, lines: false },
 	) {
 		this.#object = object;
 	}
@@ -123,7 +151,8 @@ export class FunctionMaps {
 	}
 
 	/** Has walks take functions of the runtime in a file; returns its number for them, 0: they take none. */
-	add(identity: FileIdentity, file: RuntimeFile): number {
+	add(identity: FileIdentity, found: RuntimeFile): number {
+		const file = this.wanted.lines ? found : withoutLines(found);
 		// Its table may have been forgotten, and be read once more.
 		const same = JSON.stringify(file);
 		const known = this.#runtimes.findIndex((each) => JSON.stringify(each) === same);
@@ -144,7 +173,7 @@ export class FunctionMaps {
 	/** Why functions of it are not taken, besides what the file itself says. */
 	#problemOf({ layout }: RuntimeFile, isKnown: boolean): NotTaken | undefined {
 		if (!layout) return undefined;
-		if (!this.areWanted) return 'unwanted';
+		if (!this.wanted.functions) return 'unwanted';
 		const isFull = this.#runtimes.length >= FUNCTION.FUNCTION_MAX_RUNTIMES;
 		return isFull && !isKnown ? 'count' : undefined;
 	}
@@ -173,6 +202,12 @@ export class FunctionMaps {
 		this.#ring?.close();
 		this.#ring = undefined;
 	}
+}
+
+/** Where nobody wants to know which line a frame is at, nothing is read for it. */
+function withoutLines(file: RuntimeFile): RuntimeFile {
+	if (file.runtime !== 'python' || !file.layout) return file;
+	return { ...file, layout: { ...file.layout, lines: undefined } };
 }
 
 /** struct v8_layout. */
@@ -221,6 +256,8 @@ function pythonValue(layout: PythonLayout): Uint8Array {
 		thread_number: layout.threadNumber ?? 0,
 		gil: layout.gil.in === 'runtime' ? layout.runtime + layout.gil.at : layout.gil.at,
 		gil_of_interpreter: layout.gil.in === 'interpreter' ? 1 : 0,
+		frame_instruction: layout.lines?.frameInstruction ?? 0,
+		code_instructions: layout.lines?.codeInstructions ?? 0,
 	});
 }
 

@@ -12,7 +12,12 @@ import { ringBufferMissing } from '../../loader/realtime.js';
 import { type Address, isUserAddress, readAddress } from '../../loader/signed-address.js';
 import type { FunctionWord, RuntimeFrames } from '../../runtimes/runtime.js';
 import { readComm } from '../comm.js';
-import { FunctionMaps, isFunctionWord, readFunctionWord } from '../runtimes/functions.js';
+import {
+	FunctionMaps,
+	isFunctionWord,
+	isInstructionWord,
+	readFunctionWord,
+} from '../runtimes/functions.js';
 import type { UnwoundLayout } from '../unwind/table-memory.js';
 import { UnwindMaps } from '../unwind/tables.js';
 import { FrameChunks } from './frame-chunks.js';
@@ -44,6 +49,8 @@ export interface StackSettings {
 	readonly unwind: 'tables' | 'fp';
 	/** Whether walks take functions of runtimes: not for 'native'. Undefined: they do. */
 	readonly runtimeFrames?: RuntimeFrames;
+	/** Whether they also take which line each function of Python's was at. */
+	readonly executingLines?: boolean;
 }
 
 /** Whether programs walk user stacks by tables. They ask for these by a ring buffer. */
@@ -85,6 +92,7 @@ export class StackTables {
 			walk_kernel: settings.kernel,
 			walk_user: settings.user,
 			stacks_by_thread: settings.byThread,
+			take_instructions: settings.executingLines === true,
 		});
 		if (walksByTables(settings)) {
 			new UnwindMaps(this.#object).configure();
@@ -237,10 +245,12 @@ function framesAt(frames: FrameChunks, { first, count, end }: Extent): UserFrame
 	for (let i = 0; i < count; i++) {
 		const at = start + i * 8;
 		// Walks by tables alone take functions, behind the address of their frame.
-		if (end && i > 0 && isFunctionWord(view, at)) {
+		const isAddress = !end || i === 0 || !(isFunctionWord(view, at) || isInstructionWord(view, at));
+		if (isAddress) user.push(readAddress(view, at));
+		else if (isFunctionWord(view, at)) {
 			functions ??= new Map();
-			addTo(functions, user.length - 1, readFunctionWord(view, at));
-		} else user.push(readAddress(view, at));
+			addTo(functions, user.length - 1, readFunctionWord(view, at, start + count * 8));
+		}
 	}
 	return functions ? { user, functions } : { user };
 }

@@ -6,6 +6,7 @@
 import { boundedName } from '../../bounded-names.js';
 import type { FunctionReader, FunctionWord, LanguageFunction, RuntimeMemory } from '../runtime.js';
 import type { PythonLayout } from './layout.js';
+import { lineOf } from './lines.js';
 
 /** Characters. */
 const MAX_NAME = 512;
@@ -23,6 +24,10 @@ const COMPACT = 1 << 5;
 const ASCII = 1 << 6;
 const REPLACEMENT = 0xfffd;
 const MAX_CODE_POINT = 0x10_ffff;
+/** Of bytes: how many, and where. */
+const BYTES = { length: 16, first: 32 } as const;
+/** A function with a longer one has nearly as many instructions. */
+const MAX_TABLE_BYTES = 1 << 18;
 
 /** A pointer, or what stands where one may be; undefined: it cannot be read. */
 export function pointerAt(memory: RuntimeMemory, address: number): number | undefined {
@@ -58,19 +63,33 @@ export class PythonFunctions implements FunctionReader {
 		private readonly base: number,
 	) {}
 
-	functionAt({ place, print }: FunctionWord): LanguageFunction | undefined {
+	functionAt({ place, print, instruction }: FunctionWord): LanguageFunction | undefined {
 		const { memory, layout, base } = this;
 		const found = printAt(memory, place, base + layout.codeType, layout);
 		if (!found || found.print !== print) return undefined;
 		const name = this.#textAt(place + layout.codeName, MAX_NAME);
 		const file = this.#textAt(place + layout.codeFile, MAX_PATH);
 		if (name === undefined || file === undefined) return undefined;
+		const executingLine =
+			instruction === undefined ? undefined : this.#lineAt(place, found.firstLine, instruction);
 		return {
 			language: 'python',
 			name: boundedName(name) || '(anonymous)',
 			file: file === '' ? undefined : boundedName(file),
 			line: found.firstLine > 0 ? found.firstLine : undefined,
+			...(executingLine === undefined ? {} : { executingLine }),
 		};
+	}
+
+	/** The line of an instruction of a code object; undefined: that is not known. */
+	#lineAt(code: number, firstLine: number, instruction: number): number | undefined {
+		const { memory, layout, base } = this;
+		const table = layout.lines && pointerAt(memory, code + layout.lines.codeTable);
+		if (!table || pointerAt(memory, table + TYPE_AT) !== base + layout.bytesType) return undefined;
+		const length = pointerAt(memory, table + BYTES.length) ?? 0;
+		if (!layout.lines || length === 0 || length > MAX_TABLE_BYTES) return undefined;
+		const bytes = memory.read(table + BYTES.first, length);
+		return bytes && lineOf(bytes, layout.lines.format, firstLine, instruction);
 	}
 
 	/** The string that a field refers to. */

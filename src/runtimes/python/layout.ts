@@ -7,12 +7,24 @@ import { type Bytes, readUint64 } from '../../elf/bytes.js';
 import { type Elf, PF_X, SEGMENT_TYPE } from '../../elf/elf.js';
 import { ExportedSymbols } from '../../elf/exported-symbols.js';
 import type { NotTaken } from '../runtime.js';
+import type { LineFormat } from './lines.js';
 
 /**
  * What tells how many Python frames a C frame of the interpreter's runs: an entry in their list, a mark in the
  * outermost, or that it is always one.
  */
 export type PythonSegments = 'entries' | 'marks' | 'one frame each';
+
+/** Where it says which line a frame is at. */
+export interface PythonLines {
+	/** In a frame: the instruction that is run. */
+	readonly frameInstruction: number;
+	/** In a code object: its first instruction, where frames have addresses. Undefined: they have numbers. */
+	readonly codeInstructions: number | undefined;
+	/** In a code object: the table of lines. */
+	readonly codeTable: number;
+	readonly format: LineFormat;
+}
 
 /** Offsets in structs of CPython's. */
 export interface PythonStructs {
@@ -49,6 +61,8 @@ export interface PythonStructs {
 	/** Of strings: PyASCIIObject, which characters follow, and PyCompactUnicodeObject. */
 	readonly asciiBytes: number;
 	readonly compactBytes: number;
+	/** Undefined: nobody wants the lines that frames are at. */
+	readonly lines: PythonLines | undefined;
 }
 
 /** Where things are: counted from where the file's code would be mapped at offset 0. */
@@ -56,6 +70,8 @@ export interface PythonLayout extends PythonStructs {
 	readonly runtime: number;
 	readonly codeType: number;
 	readonly stringType: number;
+	/** Of bytes, which tables of lines are. */
+	readonly bytesType: number;
 	/** The interpreter's loop, from the beginning of the file on. */
 	readonly evalStart: number;
 	readonly evalEnd: number;
@@ -103,11 +119,30 @@ const IN_3_9: PythonStructs = {
 	codeFile: 104,
 	// co_name.
 	codeName: 112,
+	lines: {
+		frameInstruction: 104,
+		codeInstructions: undefined,
+		codeTable: 120,
+		format: 'lnotab',
+	},
 };
+
+/** Of 3.11 and 3.12. */
+const LOCATIONS = { frameInstruction: 56, codeTable: 136, format: 'locations' } as const;
 
 const KNOWN: Readonly<Record<string, PythonStructs>> = {
 	'3.9': IN_3_9,
-	'3.10': { ...IN_3_9, threadRecord: 48, recordPrevious: 8 },
+	'3.10': {
+		...IN_3_9,
+		threadRecord: 48,
+		recordPrevious: 8,
+		lines: {
+			frameInstruction: 96,
+			codeInstructions: undefined,
+			codeTable: 120,
+			format: 'pairs',
+		},
+	},
 	'3.11': {
 		...SHARED,
 		interpreters: 40,
@@ -124,6 +159,7 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		segments: 'marks',
 		frameOwner: 68,
 		codePrint: 56,
+		lines: { ...LOCATIONS, codeInstructions: 184 },
 	},
 	'3.12': {
 		...SHARED,
@@ -143,6 +179,7 @@ const KNOWN: Readonly<Record<string, PythonStructs>> = {
 		codePrint: 52,
 		asciiBytes: 40,
 		compactBytes: 56,
+		lines: { ...LOCATIONS, codeInstructions: 192 },
 	},
 };
 
@@ -160,11 +197,14 @@ const TOLD_3_13 = {
 	threadNumber: 25,
 	framePrevious: 29,
 	frameCode: 30,
+	frameInstruction: 31,
 	frameOwner: 33,
 	codeFile: 35,
 	codeName: 37,
+	codeTable: 38,
 	firstLine: 39,
 	codePrint: 40,
+	codeInstructions: 43,
 	asciiBytes: 70,
 } as const;
 type Told = Readonly<Record<keyof typeof TOLD_3_13, number>>;
@@ -183,11 +223,14 @@ const TOLD: Readonly<Record<string, Told>> = {
 		threadNumber: 28,
 		framePrevious: 32,
 		frameCode: 33,
+		frameInstruction: 34,
 		frameOwner: 36,
 		codeFile: 40,
 		codeName: 42,
+		codeTable: 43,
 		firstLine: 44,
 		codePrint: 45,
+		codeInstructions: 48,
 		asciiBytes: 80,
 	},
 };
@@ -217,14 +260,16 @@ export function pythonIn(elf: Elf): PythonFile | undefined {
 	if (!structs) return { ...file, layout: undefined, problem: 'version' };
 	const codeType = symbols.find('PyCode_Type');
 	const stringType = symbols.find('PyUnicode_Type');
+	const bytesType = symbols.find('PyBytes_Type');
 	const bias = codeBias(elf, loop.address);
-	if (!codeType || !stringType || bias === undefined)
+	if (!codeType || !stringType || !bytesType || bias === undefined)
 		return { ...file, layout: undefined, problem: 'symbols' };
 	const layout = {
 		...structs,
 		runtime: runtime.address - bias,
 		codeType: codeType.address - bias,
 		stringType: stringType.address - bias,
+		bytesType: bytesType.address - bias,
 		evalStart: loop.address - bias,
 		evalEnd: loop.address - bias + loop.size_bytes,
 	};
@@ -264,12 +309,14 @@ function structsTold(words: readonly number[], where: Told): PythonStructs | und
 	const told = Object.fromEntries(
 		Object.entries(where).map(([key, at]) => [key, words[at]]),
 	) as Record<keyof Told, number>;
-	const { frameCode, framePrevious, frameOwner, codePrint, firstLine, gil, ...others } = told;
+	const { frameCode, framePrevious, frameOwner, codePrint, firstLine, gil, ...more } = told;
+	const { frameInstruction, codeTable, codeInstructions, ...others } = more;
 	const isWithin = (at: number, length_bytes: number) => at + length_bytes <= OBJECT_BYTES;
 	const isWord = (at: number) => at % 8 === 0 && isWithin(at, 8);
-	if (!isWord(frameCode) || !isWord(framePrevious) || !isWithin(frameOwner, 1)) return undefined;
+	if (![frameCode, framePrevious, frameInstruction].every(isWord)) return undefined;
+	if (!isWithin(frameOwner, 1)) return undefined;
 	if (firstLine !== codePrint + FIRST_LINE_AT || !isWithin(firstLine, 4)) return undefined;
-	if (Object.values({ ...others, gil }).some((at) => !(at <= MAX_OFFSET))) return undefined;
+	if (Object.values({ ...more, gil }).some((at) => !(at <= MAX_OFFSET))) return undefined;
 	return {
 		...others,
 		gil: { in: 'interpreter', at: gil },
@@ -282,6 +329,7 @@ function structsTold(words: readonly number[], where: Told): PythonStructs | und
 		recordFrame: undefined,
 		recordPrevious: undefined,
 		compactBytes: others.asciiBytes + COMPACT_MORE_BYTES,
+		lines: { frameInstruction, codeInstructions, codeTable, format: 'locations' },
 	};
 }
 

@@ -18,6 +18,8 @@ const MAX_SPENT_MS = 1000;
 const ENTRY_OWNER = 3;
 /** 3.14 keeps flags there. */
 const POINTER_FLAGS = 8;
+/** None is so far on: FUNCTION_NO_INSTRUCTION. */
+const NO_INSTRUCTION = 0xff_ffff;
 
 interface Thread {
 	readonly at: number;
@@ -200,9 +202,9 @@ export class PythonStacks {
 		for (let i = 0; i < MAX_FRAMES && at !== 0 && this.#hasTime(); i++) {
 			const frame = this.#frameAt(at);
 			if (!frame) break;
-			const { code, owner, next } = frame;
+			const { code, owner, next, instruction } = frame;
 			if (segments === 'entries' && owner === ENTRY_OWNER) return { words, entry: at, next };
-			const word = this.#wordOf(code - (code % POINTER_FLAGS));
+			const word = this.#wordOf(code, instruction);
 			if (word && words.length < MAX_WORDS) words.push(word);
 			if (segments === 'one frame each') return { words, next };
 			if (segments === 'marks' && owner !== 0) break;
@@ -212,22 +214,38 @@ export class PythonStacks {
 	}
 
 	/** `owner`: or the mark, where frames have one; 0: neither. */
-	#frameAt(at: number): { code: number; owner: number; next: number } | undefined {
+	#frameAt(at: number) {
 		const { memory, layout } = this;
-		const code = pointerAt(memory, at + layout.frameCode);
-		if (code === undefined) return undefined;
+		const pointer = pointerAt(memory, at + layout.frameCode);
+		if (pointer === undefined) return undefined;
+		const code = pointer - (pointer % POINTER_FLAGS);
 		const owner =
 			layout.frameOwner === undefined
 				? 0
 				: (memory.read(at + layout.frameOwner, 1)?.getUint8(0) ?? 0);
-		return { code, owner, next: this.#pointer(at, layout.framePrevious) };
+		const next = this.#pointer(at, layout.framePrevious);
+		return { code, owner, next, instruction: this.#instructionAt(at, code) };
+	}
+
+	/** Where in its code a frame is; undefined: it does not say, or nobody asked. */
+	#instructionAt(frame: number, code: number): number | undefined {
+		const { memory, layout } = this;
+		if (!layout.lines) return undefined;
+		const { frameInstruction, codeInstructions } = layout.lines;
+		const instruction =
+			codeInstructions === undefined
+				? memory.read(frame + frameInstruction, 4)?.getInt32(0, true)
+				: this.#pointer(frame, frameInstruction) - code - codeInstructions;
+		const isKnown = instruction !== undefined && instruction >= 0 && instruction < NO_INSTRUCTION;
+		return isKnown ? instruction : undefined;
 	}
 
 	/** Undefined: it is CPython's own. */
-	#wordOf(place: number): FunctionWord | undefined {
+	#wordOf(place: number, instruction: number | undefined): FunctionWord | undefined {
 		const { memory, layout, base } = this;
 		const found = printAt(memory, place, base + layout.codeType, layout);
 		if (found?.firstLine === 0) return undefined;
-		return { place, print: found?.print ?? 0, isCallers: false };
+		const word = { place, print: found?.print ?? 0, isCallers: false };
+		return instruction === undefined ? word : { ...word, instruction };
 	}
 }

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import type { Subjects } from '../../bpf/filter.js';
 import { namedProcesses } from '../../bpf/filter.js';
-import { FunctionMaps } from '../../bpf/runtimes/functions.js';
+import { FunctionMaps, type WantedFunctions } from '../../bpf/runtimes/functions.js';
 import { type StackSettings, walksByTables } from '../../bpf/stacks/stacks.js';
 import type { UnwoundLayout } from '../../bpf/unwind/table-memory.js';
 import { type FileIdentity, fileName, UnwindMaps, VDSO } from '../../bpf/unwind/tables.js';
@@ -37,12 +37,15 @@ const MINOR_BITS = 20;
  */
 export function unwindTables(
 	object: BpfObject<UnwoundLayout>,
-	settings: Pick<StackSettings, 'user' | 'unwind' | 'runtimeFrames'>,
+	settings: Pick<StackSettings, 'user' | 'unwind' | 'runtimeFrames' | 'executingLines'>,
 	subjects: Subjects,
 	note: Note,
 ): UnwindTables | undefined {
 	if (walksByTables(settings))
-		return new UnwindTables(object, subjects, note, settings.runtimeFrames !== 'native');
+		return new UnwindTables(object, subjects, note, {
+			functions: settings.runtimeFrames !== 'native',
+			lines: settings.executingLines === true,
+		});
 	const why = ringBufferMissing();
 	if (settings.user && why !== undefined) note(`walks user stacks by frame pointers: ${why}`);
 	return undefined;
@@ -65,15 +68,15 @@ export class UnwindTables {
 	/** Files that were ordered, by name. */
 	readonly #ordered = new Set<string>();
 
-	/** `takesFunctions`: of runtimes. */
+	/** `wanted`: of runtimes. */
 	constructor(
 		object: BpfObject<UnwoundLayout>,
 		subjects: Subjects,
 		note: Note,
-		takesFunctions = true,
+		wanted?: WantedFunctions,
 	) {
 		this.#maps = new UnwindMaps(object);
-		this.functions = new FunctionMaps(object, takesFunctions);
+		this.functions = new FunctionMaps(object, wanted);
 		this.#subjects = subjects;
 		this.#note = note;
 	}

@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.js';
 import { trace as layout } from '../../generated/trace.js';
 import { kernelBtf } from '../../loader/kernel.js';
 import { durationParser, wholeNumber } from '../../options/parsers.js';
-import { UNWIND_WAYS } from '../../options/stack-options.js';
+import { linesOption, refuseLines, UNWIND_WAYS } from '../../options/stack-options.js';
 import {
 	flag,
 	listed,
@@ -109,6 +109,7 @@ export const traceOptions = () => ({
 		'with -k: walk stacks by unwind tables, or by frame pointers (fp) alone',
 		UNWIND_WAYS,
 	).conflicts('totalsOnly'),
+	lines: linesOption('with -k: ').conflicts('totalsOnly'),
 	list: flag('-l, --list', 'list the names of calls and sets'),
 });
 
@@ -166,8 +167,10 @@ export function traceSettings(
 /** Undefined: none are wanted. Throws UsageError for what is about stacks then. */
 function stacksOf(values: ValuesOf<TraceOptions>): StackSettings | undefined {
 	const { stacks, maxStacks, maxDepth, unwind } = values;
+	const lines = values.lines || undefined;
+	refuseLines({ lines: values.lines, ...(unwind ? { unwind } : {}) });
 	if (!stacks) {
-		for (const [name, given] of Object.entries({ maxStacks, maxDepth, unwind })) {
+		for (const [name, given] of Object.entries({ maxStacks, maxDepth, unwind, lines })) {
 			const option = `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
 			if (given !== undefined)
 				throw new UsageError(
@@ -183,6 +186,7 @@ function stacksOf(values: ValuesOf<TraceOptions>): StackSettings | undefined {
 		user: true,
 		byThread: false,
 		unwind: unwind ?? 'tables',
+		executingLines: values.lines,
 	};
 }
 

@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.js';
 import { off_cpu as layout } from '../../generated/off_cpu.js';
 import { requireRingBuffer } from '../../loader/realtime.js';
 import { wholeNumber } from '../../options/parsers.js';
+import { linesOption } from '../../options/stack-options.js';
 import { flag, parsedOr, type ValuesOf } from '../../options/typed-option.js';
 import { type CommonChoices, defineTool } from '../../tool.js';
 import { planWaits, type WaitChoice } from '../../waits/plan.js';
@@ -35,6 +36,7 @@ const options = () => ({
 		wholeNumber(1 << 22),
 		32_768,
 	),
+	lines: linesOption(),
 	debuginfod: flag(
 		'--no-debuginfod',
 		'do not fetch symbols from the servers in DEBUGINFOD_URLS, or use their cache',
@@ -83,6 +85,7 @@ export const why = defineTool<Layout, Settings, WhyFindings, ReturnType<typeof o
 			user: true,
 			byThread: true,
 			unwind: 'tables',
+			executingLines: values.lines,
 			debuginfod: values.debuginfod,
 			period_usec: PERIOD_USEC,
 			...{ min_usec: 0, max_usec: 0, states: { mask: 0, letters: false } },

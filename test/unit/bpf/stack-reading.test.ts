@@ -214,6 +214,36 @@ test('functions of a runtime stand behind the frame that they are of', (t) => {
 	assert.deepEqual([astray.user, astray.functions], [[0x1000], undefined]);
 });
 
+test('where in its function a frame is stands behind the function, and is no frame', (t) => {
+	const at = (instruction: bigint) => (1n << 62n) | instruction;
+	const words = [
+		0x1000n,
+		functionAt(8n),
+		at(6n),
+		functionAt(16n),
+		at(0n),
+		0x2000n,
+		functionAt(24n),
+	];
+	// What comes behind the last one is another stack's.
+	const tables = opened(
+		t,
+		{ hash: 100, first: 0, words, end: END.UNWIND_WHOLE },
+		{ hash: 101, first: words.length, words: [at(9n), 0x3000n], end: END.UNWIND_WHOLE },
+	);
+	const { user, functions } = tables.userStack(100n);
+	assert.deepEqual(user, [0x1000, 0x2000]);
+	const instructions = [...(functions ?? [])].map(([frame, all]) => [
+		frame,
+		all.map(({ instruction }) => instruction),
+	]);
+	assert.deepEqual(instructions, [
+		[0, [6, 0]],
+		[1, [undefined]],
+	]);
+	assert.deepEqual(tables.read().addressesOf(0n, 100n).functions, functions);
+});
+
 const SETTINGS: StackSettings = {
 	...{ maxStacks: 100, maxDepth: 50, kernel: true, user: false, byThread: true },
 	unwind: 'fp',

@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import tty from 'node:tty';
 import { Command } from 'commander';
+import { UsageError } from '../../../src/errors.js';
 import { formatHelp, formatOption, formatOptions } from '../../../src/options/choose-format.js';
 import { lookOptions } from '../../../src/options/look.js';
 import { maxBucketsOption, timestampsOption, topOption } from '../../../src/options/parsers.js';
@@ -64,6 +65,7 @@ test('how stacks are recorded: all of them, unless it is said', () => {
 		byThread: false,
 		unwind: 'tables',
 		runtimeFrames: 'both',
+		executingLines: false,
 		debuginfod: true,
 	};
 	assert.deepEqual(recorded(), usual);
@@ -74,6 +76,15 @@ test('how stacks are recorded: all of them, unless it is said', () => {
 	assert.deepEqual(recorded('--by', 'process'), usual);
 	assert.deepEqual(recorded('--unwind', 'fp'), { ...usual, unwind: 'fp' });
 	assert.deepEqual(recorded('--runtime-frames', 'native'), { ...usual, runtimeFrames: 'native' });
+	assert.deepEqual(recorded('--lines'), { ...usual, executingLines: true });
+	for (const words of [
+		['--unwind', 'fp'],
+		['--runtime-frames', 'native'],
+	])
+		assert.throws(
+			() => recorded('--lines', ...words),
+			(error) => error instanceof UsageError && error.message.includes(`with ${words.join(' ')} `),
+		);
 	assert.deepEqual(recorded('--no-debuginfod'), { ...usual, debuginfod: false });
 	assert.deepEqual(recorded('--max-stacks', '4194304', '--max-depth', '1'), {
 		...usual,

@@ -108,3 +108,19 @@ test('nothing of the names in stacks reaches a terminal raw either, and they rea
 	const read = JSON.parse(text).stacks.map(({ frames }: { frames: string[] }) => frames[0]);
 	assert.deepEqual(read, HOSTILE);
 });
+
+test('of functions, where they begin, and the line that was executing, where that is known', async () => {
+	const source = { language: 'python', name: 'f', file: '/a.py', line: 3 } as const;
+	const frame = (more: object) => ({
+		...{ name: 'f', kind: 'python' },
+		source: { ...source, ...more },
+	});
+	const frames = [frame({ executingLine: 5 }), frame({}), frame({ line: undefined })] as const;
+	const report = { ...interval, findings: { ...STACKS, stacks: [{ ...one, frames }] } };
+	const { stacks } = JSON.parse(await jsonOf(report as unknown as Parameters<typeof jsonOf>[0]));
+	assert.deepEqual(stacks[0].sources, [
+		{ frame: 0, name: 'f', file: '/a.py', line: 3, executing_line: 5 },
+		{ frame: 1, name: 'f', file: '/a.py', line: 3 },
+		{ frame: 2, name: 'f', file: '/a.py' },
+	]);
+});

@@ -70,3 +70,16 @@ test('a function that has come to the place of another one is not called by its 
 	// The same one, also where it has called what has no frame of its own.
 	assert.deepEqual(names.get('life', { ...before, isCallers: true }), named('before'));
 });
+
+test('a function at two of its instructions has two lines', () => {
+	const names = new KeptNames();
+	const at = (instruction: number) => ({ ...word(3), instruction });
+	for (const line of [7, 8]) names.keep('life', at(line), { ...named('f'), executingLine: line });
+	names.keep('life', word(3), named('f'));
+	const lines = [at(7), at(8), word(3)].map((each) => {
+		const name = names.get('life', each);
+		return typeof name === 'object' ? name.executingLine : name;
+	});
+	assert.deepEqual(lines, [7, 8, undefined]);
+	assert.equal(names.get('life', at(9)), undefined);
+});

@@ -76,6 +76,7 @@ test('a function says its file and line as far as these are known', () => {
 	assert.equal(nameOf(of), 'handle (/srv/app/server.js:12)');
 	assert.equal(nameOf({ ...of, line: undefined }), 'handle (/srv/app/server.js)');
 	assert.equal(nameOf({ ...of, file: undefined }), 'handle (no file)');
+	assert.equal(nameOf({ ...of, executingLine: 15 }), 'handle (/srv/app/server.js:15)');
 });
 
 test('a function is of its language; code of WebAssembly is none of JavaScript', () => {

@@ -95,6 +95,22 @@ def by_recursion(pipe, depth=25):
     return by_recursion(pipe, depth - 1) if depth else wait_here(pipe)
 
 
+def by_lines(pipe, depth=6):
+    if not depth:
+        return wait_here(
+            pipe,
+        )
+    if depth % 3:
+        return by_lines(pipe, depth - 1)
+    return [
+        by_lines(
+            pipe,
+            depth=depth - 1,
+        )
+        for _ in range(1)
+    ]
+
+
 def by_classes(pipe):
     class Outer:
         class Inner:
@@ -165,7 +181,8 @@ def in_thread(way, pipe):
 
 
 WAYS = [
-    *(Way, by_generators, by_functions_of_c, by_ctypes, by_recursion, by_classes, by_code),
+    *(Way, by_generators, by_functions_of_c, by_ctypes, by_recursion, by_lines),
+    *(by_classes, by_code),
     *(by_coroutines, by_callbacks, by_executor, sleep_in_loop, wait_for_event),
 ]
 PIPES = []

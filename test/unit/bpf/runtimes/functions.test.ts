@@ -5,6 +5,7 @@ import {
 	isFunctionWord,
 	metFrames,
 	readFunctionWord,
+	type WantedFunctions,
 } from '../../../../src/bpf/runtimes/functions.js';
 import {
 	python_layout as PYTHON_LAYOUT,
@@ -70,6 +71,37 @@ test('functions of a stack, each with the last byte of its call; none of the lea
 	assert.deepEqual(others, [0x2fff]);
 });
 
+/** As instruction_word() makes it. */
+const instructionWord = (instruction: number) => (1n << 62n) | BigInt(instruction);
+/** Where walks do not know it. */
+const NOT_KNOWN = 0xff_ffff;
+
+test('a function may have a word behind it that says where in it the frame is', () => {
+	const { count, frames } = WALKED.fields;
+	const word = (place: number) => viewOf(BigInt(place), 7n, false).getBigUint64(0, true);
+	const words = [
+		...[0x1000n, word(8), instructionWord(0), word(16), instructionWord(0xab_cdee)],
+		...[0x2000n, word(24), instructionWord(NOT_KNOWN), word(32), 0x3000n, word(40)],
+		// Behind the end.
+		instructionWord(7),
+	];
+	const view = new DataView(new ArrayBuffer(frames.offset + words.length * 8));
+	view.setUint32(count.offset, words.length - 1, true);
+	for (const [i, each] of words.entries()) view.setBigUint64(frames.offset + i * 8, each, true);
+	const { frames: met, others } = metFrames(view);
+	assert.deepEqual(
+		met.map(({ word: { place, instruction } }) => [place, instruction]),
+		[
+			[8, 0],
+			[16, 0xab_cdee],
+			[24, undefined],
+			[32, undefined],
+			[40, undefined],
+		],
+	);
+	assert.deepEqual(others, []);
+});
+
 test('an address of user space is no function', () => {
 	const view = new DataView(new ArrayBuffer(8));
 	view.setBigUint64(0, 0x7fff_ffff_ffffn, true);
@@ -92,13 +124,13 @@ function fileOf(number: number): RuntimeFile {
 const identityOf = (number: number) => ({ inode: BigInt(number), device: 8, changed_ns: 0n });
 
 /** What programs are told of how many runtimes there are. */
-function mapsOf(areWanted?: boolean) {
+function mapsOf(wanted?: WantedFunctions) {
 	const told: unknown[] = [];
 	const object = {
 		map: () => ({ update: () => {} }),
 		setVariable: (_name: string, value: unknown) => told.push(value),
 	} as unknown as ConstructorParameters<typeof FunctionMaps>[0];
-	return { maps: new FunctionMaps(object, areWanted), told };
+	return { maps: new FunctionMaps(object, wanted), told };
 }
 
 test('walks take functions of 16 files; of one more it is known why not', () => {
@@ -118,7 +150,7 @@ test('walks take functions of 16 files; of one more it is known why not', () => 
 });
 
 test('where nobody wants functions, walks take none, and there is no other reason', () => {
-	const { maps, told } = mapsOf(false);
+	const { maps, told } = mapsOf({ functions: false, lines: false });
 	assert.equal(maps.add(identityOf(1) as never, fileOf(1)), 0);
 	assert.equal(maps.runtimeIn(identityOf(1))?.problem, 'unwanted');
 	const unknown = { ...fileOf(2), layout: undefined, problem: 'version' } as const;
@@ -128,7 +160,7 @@ test('where nobody wants functions, walks take none, and there is no other reaso
 });
 
 /** What programs are given of the layout of a file's runtime, by the map's name and the key in it. */
-function given(...files: readonly RuntimeFile[]) {
+function given(wanted: WantedFunctions, ...files: readonly RuntimeFile[]) {
 	const updates: [map: string, key: number, value: Buffer][] = [];
 	const object = {
 		map: (name: string) => ({
@@ -137,7 +169,7 @@ function given(...files: readonly RuntimeFile[]) {
 		}),
 		setVariable: () => undefined,
 	} as unknown as ConstructorParameters<typeof FunctionMaps>[0];
-	const maps = new FunctionMaps(object);
+	const maps = new FunctionMaps(object, wanted);
 	for (const [i, file] of files.entries()) maps.add(identityOf(i), file);
 	return updates;
 }
@@ -158,7 +190,8 @@ const PYTHON = {
 		codeName: 20,
 	},
 	...{ asciiBytes: 21, compactBytes: 22, threadInterpreter: 23, threadNumber: 24 },
-	...{ segments: 'marks', gil: { in: 'runtime', at: 25 } },
+	...{ segments: 'marks', gil: { in: 'runtime', at: 25 }, bytesType: 26 },
+	lines: { frameInstruction: 27, codeInstructions: 28, codeTable: 29, format: 'locations' },
 } as const satisfies PythonLayout;
 
 test('programs are given each number of a layout where they look for it', () => {
@@ -180,7 +213,8 @@ test('programs are given each number of a layout where they look for it', () => 
 	});
 	const inInterpreter = { in: 'interpreter', at: 25 } as const;
 	const less = { threadFrame: undefined, frameOwner: undefined, gil: inInterpreter };
-	const updates = given(v8, pythonOf({}), pythonOf({ ...less, segments: 'one frame each' }));
+	const files = [v8, pythonOf({}), pythonOf({ ...less, segments: 'one frame each' })];
+	const updates = given({ functions: true, lines: true }, ...files);
 	assert.deepEqual(
 		updates.map(([map, key]) => [map, key]),
 		[
@@ -204,6 +238,7 @@ test('programs are given each number of a layout where they look for it', () => 
 		...{ record_previous: 14, segments: PYTHON_SEGMENTS.PYTHON_MARKS, frame_code: 15 },
 		...{ frame_previous: 16, frame_owner: 17, code_print: 0x1_0012, thread_interpreter: 23 },
 		...{ thread_number: 24, gil: 0x10_0000_0019, gil_of_interpreter: 0 },
+		...{ frame_instruction: 27, code_instructions: 28 },
 	};
 	assert.deepEqual(ofPython, bytesOf(structs(PYTHON_LAYOUT, [all])));
 	const fewer = {
@@ -211,6 +246,11 @@ test('programs are given each number of a layout where they look for it', () => 
 		segments: PYTHON_SEGMENTS.PYTHON_ONE_FRAME_EACH,
 	};
 	assert.deepEqual(ofLess, bytesOf(structs(PYTHON_LAYOUT, [fewer])));
+	const withoutLines = given({ functions: true, lines: false }, ...files).map(
+		([, , value]) => value,
+	);
+	const none = { ...all, frame_instruction: 0, code_instructions: 0 };
+	assert.deepEqual(withoutLines[1], bytesOf(structs(PYTHON_LAYOUT, [none])));
 });
 
 test('stacks with functions that were kept: of whom, of which runtime, and where its file would be mapped', (t) => {

@@ -105,3 +105,36 @@ test('a name has one line', () => {
 		line: 15,
 	});
 });
+
+/** Of one line each: 8 code units of the first one, 8 of the next one. */
+const TABLE = Uint8Array.of(0xd7, 0, 0, 0xdf, 0, 0);
+
+test('of an instruction the line that was executing is told, too', () => {
+	const memory = new FakeMemory();
+	const code = memory.code('f', '/a.py', 15);
+	const print = printOf(memory, code);
+	const at = (instruction: number) => {
+		const word = { place: code, print, isCallers: false, instruction };
+		const found = new PythonFunctions(memory, LAYOUT, BASE).functionAt(word) ?? assert.fail();
+		assert.equal(found.line, 15);
+		return found.executingLine;
+	};
+	assert.equal(at(0), undefined, 'it has no table');
+	const table = memory.lines(code, TABLE);
+	assert.deepEqual([at(0), at(14), at(16), at(30), at(32)], [15, 15, 16, 16, undefined]);
+	assert.equal(functionAt(memory, code)?.executingLine, undefined);
+	// What is no bytes; a table that is longer than any function's, or than memory.
+	for (const [field, value] of [
+		[table + 8, BASE + LAYOUT.stringType],
+		[table + 16, 2 ** 18 + 1],
+		[table + 16, 2 ** 18],
+		[table + 16, 0],
+		[code + (LAYOUT.lines?.codeTable ?? 0), 2 ** 47],
+	] as const) {
+		memory.lines(code, TABLE);
+		memory.word(table + 8, BASE + LAYOUT.bytesType);
+		memory.word(code + (LAYOUT.lines?.codeTable ?? 0), table);
+		memory.word(field, value);
+		assert.equal(at(0), undefined, `${field}: ${value}`);
+	}
+});

@@ -16,6 +16,7 @@ const EXPORTED = {
 	_PyEval_EvalFrameDefault: CODE_AT + 0x10,
 	PyCode_Type: DATA_AT + 0x400,
 	PyUnicode_Type: DATA_AT + 0x500,
+	PyBytes_Type: DATA_AT + 0x600,
 };
 const VERSION = { Py_Version: DATA_AT };
 const LOOP_BYTES = 0x40;
@@ -81,6 +82,7 @@ test('a version that is known: where its objects and its loop are, as code is ma
 			runtime: EXPORTED._PyRuntime - bias,
 			codeType: EXPORTED.PyCode_Type - bias,
 			stringType: EXPORTED.PyUnicode_Type - bias,
+			bytesType: EXPORTED.PyBytes_Type - bias,
 			evalStart: codeAt + 0x10,
 			evalEnd: codeAt + 0x10 + LOOP_BYTES,
 		},
@@ -101,7 +103,7 @@ test('versions that do not say which they are, by the functions that they have; 
 });
 
 test('what lacks the loop or the state of CPython is none; what lacks its types says so', () => {
-	for (const name of ['_PyRuntime', '_PyEval_EvalFrameDefault', 'PyCode_Type', 'PyUnicode_Type']) {
+	for (const name of Object.keys(EXPORTED)) {
 		const rest = Object.entries({ ...EXPORTED, ...VERSION }).filter(([each]) => each !== name);
 		const file = fileOf(Object.fromEntries(rest), { version: 0x030b_02f0 }).found();
 		const isCPython = !name.startsWith('_');
@@ -132,6 +134,7 @@ const OFFSETS_3_13 = `cookie version free_threaded
 function saidBy3_13(more: Readonly<Record<string, number>> = {}): number[] {
 	const said: Readonly<Record<string, number>> = {
 		...{ free_threaded: 0, 'frame.executable': 0, 'frame.previous': 8, 'frame.owner': 70 },
+		'frame.instr_ptr': 56,
 		...{ 'code.argcount': 52, 'code.firstlineno': 68, 'unicode.asciiobject_size': 40 },
 		...more,
 	};
@@ -145,9 +148,9 @@ test('what Python 3.13 says of itself, by the names of its header', () => {
 		{ ...EXPORTED, ...VERSION },
 		{ version: 0x030d_01f0, words: saidBy3_13() },
 	);
-	const { runtime, codeType, stringType, evalStart, evalEnd, ...structs } =
+	const { runtime, codeType, stringType, bytesType, evalStart, evalEnd, ...structs } =
 		found()?.layout ?? assert.fail();
-	assert.ok(runtime && codeType && stringType && evalStart && evalEnd);
+	assert.ok(runtime && codeType && stringType && bytesType && evalStart && evalEnd);
 	assert.deepEqual(structs, {
 		interpreters: at('runtime.interpreters_head'),
 		interpreterNext: at('interpreter.next'),
@@ -171,6 +174,12 @@ test('what Python 3.13 says of itself, by the names of its header', () => {
 		codeName: at('code.qualname'),
 		asciiBytes: 40,
 		compactBytes: 56,
+		lines: {
+			frameInstruction: 56,
+			codeInstructions: at('code.co_code_adaptive'),
+			codeTable: at('code.linetable'),
+			format: 'locations',
+		},
 	});
 });
 
@@ -189,6 +198,10 @@ test('a file that says what nobody counts on, or nothing, is of a version that i
 		['code.firstlineno', 72],
 		['frame.previous', 12],
 		['frame.executable', 80],
+		['frame.instr_ptr', 60],
+		['frame.instr_ptr', 80],
+		['code.linetable', 2 ** 20 + 1],
+		['code.co_code_adaptive', 2 ** 20 + 1],
 		['code.argcount', 61],
 		['thread.next', 2 ** 20 + 1],
 	] as const) {
@@ -210,5 +223,6 @@ test('Python 3.12: what offsetof() says with its headers', () => {
 		...{ threadFrame: undefined, threadRecord: 56, recordFrame: 0, recordPrevious: undefined },
 		...{ frameCode: 0, framePrevious: 8, frameOwner: 70, segments: 'entries' },
 		...{ codePrint: 52, codeFile: 112, codeName: 128, asciiBytes: 40, compactBytes: 56 },
+		lines: { frameInstruction: 56, codeInstructions: 192, codeTable: 136, format: 'locations' },
 	});
 });

@@ -121,6 +121,13 @@ test('a code object that says it has the longest names there are: so much is rea
 		}
 	}
 	assert.equal(longest, 4 * 4096);
+	const table = memory.lines(code, Uint8Array.of(0xdf, 0, 0));
+	const word = { place: code, print, isCallers: false, instruction: 0 };
+	for (const length of [2 ** 18, 2 ** 18 + 1, 2 ** 52]) {
+		memory.word(table + 16, length);
+		assert.equal(functions.functionAt(word)?.executingLine, undefined);
+	}
+	assert.equal(longest, 2 ** 18);
 	// The name is the code object itself, and the file lies behind all memory.
 	memory.word(code + LAYOUT.codeName, code);
 	memory.word(code + LAYOUT.codeFile, 2 ** 47);

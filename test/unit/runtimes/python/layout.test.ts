@@ -24,19 +24,20 @@ test("Debian's Python 3.11: its version, and where its functions are", HAS_PYTHO
 	if (file?.runtime !== 'python') assert.fail();
 	assert.match(file.version, /^3\.11\.\d+$/);
 	assert.equal(file.problem, undefined);
-	const { runtime, codeType, stringType, evalStart, evalEnd, ...structs } =
+	const { runtime, codeType, stringType, bytesType, evalStart, evalEnd, ...structs } =
 		file.layout ?? assert.fail();
 	const {
 		runtime: _1,
 		codeType: _2,
 		stringType: _3,
-		evalStart: _4,
-		evalEnd: _5,
+		bytesType: _4,
+		evalStart: _5,
+		evalEnd: _6,
 		...expected
 	} = LAYOUT;
 	assert.deepEqual(structs, expected);
 	assert.ok(evalEnd - evalStart > 10_000);
-	assert.ok(runtime > evalEnd && codeType > evalEnd && stringType > evalEnd);
+	assert.ok(runtime > evalEnd && Math.min(codeType, stringType, bytesType) > evalEnd);
 	assert.equal(codeOffsetOf(file), evalStart);
 });
 
@@ -45,9 +46,9 @@ test('Python 3.9 and 3.10: what offsetof() says with their headers', () => {
 		['3.9', LAYOUT_3_9],
 		['3.10', LAYOUT_3_10],
 	] as const) {
-		const { runtime, codeType, stringType, evalStart, evalEnd, ...expected } = layout;
+		const { runtime, codeType, stringType, bytesType, evalStart, evalEnd, ...expected } = layout;
 		// These are of a file, and all above 0.
-		assert.ok(Math.min(runtime, codeType, stringType, evalStart, evalEnd) > 0);
+		assert.ok(Math.min(runtime, codeType, stringType, bytesType, evalStart, evalEnd) > 0);
 		assert.deepEqual(structsOf(minor, undefined), {
 			...expected,
 			interpreters: 32,
@@ -81,6 +82,7 @@ const OFFSETS_3_14 = `cookie version free_threaded
 test('what Python 3.14 says of itself, by the names of its header', () => {
 	const said: Readonly<Record<string, number>> = {
 		...{ 'frame.executable': 0, 'frame.previous': 8, 'frame.owner': 74 },
+		'frame.instr_ptr': 56,
 		...{ 'code.argcount': 52, 'code.firstlineno': 68, 'unicode.asciiobject_size': 40 },
 	};
 	const words = OFFSETS_3_14.map((name, i) => said[name] ?? 1000 + i);
@@ -108,6 +110,12 @@ test('what Python 3.14 says of itself, by the names of its header', () => {
 		codeName: at('code.qualname'),
 		asciiBytes: 40,
 		compactBytes: 56,
+		lines: {
+			frameInstruction: 56,
+			codeInstructions: at('code.co_code_adaptive'),
+			codeTable: at('code.linetable'),
+			format: 'locations',
+		},
 	});
 	// Further than a walk reads.
 	assert.equal(structsOf('3.14', words.with(OFFSETS_3_14.indexOf('frame.owner'), 81)), undefined);

@@ -26,9 +26,11 @@ export const LAYOUT: PythonLayout = {
 	codeName: 128,
 	asciiBytes: 48,
 	compactBytes: 72,
+	lines: { frameInstruction: 56, codeInstructions: 184, codeTable: 136, format: 'locations' },
 	runtime: 0x100,
 	codeType: 0x800,
 	stringType: 0x900,
+	bytesType: 0xa00,
 	evalStart: 0x10_0000,
 	evalEnd: 0x11_0000,
 };
@@ -63,6 +65,10 @@ export const LAYOUT_3_9: PythonLayout = {
 	codePrint: 24,
 	codeFile: 104,
 	codeName: 112,
+	lines: {
+		...{ frameInstruction: 104, codeInstructions: undefined },
+		...{ codeTable: 120, format: 'lnotab' },
+	},
 };
 
 /** As 3.10 has it: each of these C frames has a record on its stack. */
@@ -70,6 +76,10 @@ export const LAYOUT_3_10: PythonLayout = {
 	...LAYOUT_3_9,
 	threadRecord: 48,
 	recordPrevious: 8,
+	lines: {
+		...{ frameInstruction: 96, codeInstructions: undefined },
+		...{ codeTable: 120, format: 'pairs' },
+	},
 };
 
 export const BASE = 0x40_0000;
@@ -125,7 +135,7 @@ export class FakeMemory implements RuntimeMemory {
 	}
 
 	code(name: string, file: string, firstLine: number): number {
-		const at = this.take(192);
+		const at = this.take(224);
 		this.word(at + 8, BASE + this.layout.codeType);
 		this.int(at + this.layout.codePrint, 2);
 		this.int(at + this.layout.codePrint + 12, 7);
@@ -135,8 +145,18 @@ export class FakeMemory implements RuntimeMemory {
 		return at;
 	}
 
+	/** Gives a code object its table of lines. */
+	lines(code: number, table: Uint8Array): number {
+		const at = this.take(33 + table.length);
+		this.word(at + 8, BASE + this.layout.bytesType);
+		this.word(at + 16, table.length);
+		for (const [i, byte] of table.entries()) this.byte(at + 32 + i, byte);
+		this.word(code + (this.layout.lines?.codeTable ?? 0), at);
+		return at;
+	}
+
 	frame(code: number, previous: number, owner: number): number {
-		const at = this.take(80);
+		const at = this.take(112);
 		this.word(at + this.layout.frameCode, code);
 		this.word(at + this.layout.framePrevious, previous);
 		if (this.layout.frameOwner !== undefined) this.byte(at + this.layout.frameOwner, owner);

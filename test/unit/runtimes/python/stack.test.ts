@@ -192,3 +192,51 @@ test('where the list of frames leads out of memory, what came before is told', (
 test('a process whose memory says nothing', () => {
 	assert.deepEqual(placesIn(new FakeMemory(), LAYOUT, [0, 2 ** 47]), [[]]);
 });
+
+/** Where in their code the frames of a stack are: of the one that a C frame of this range runs. */
+function instructionsIn(memory: FakeMemory, layout: PythonLayout, from: number, code = 0) {
+	const stack = new PythonStacks(memory, layout, BASE).stackOf(NUMBER);
+	return stack.take({ from, to: from + 8, code }).map(({ instruction }) => instruction);
+}
+
+test('where in its code each frame is: as an address since 3.11', () => {
+	const memory = new FakeMemory(LAYOUT_WITH_ENTRIES);
+	const [leaf, middle, root] = functionsOf(memory);
+	const entry = memory.frame(0, 0, ENTRY);
+	const frames = [memory.frame(root, entry, 0)];
+	for (const code of [middle + 1, leaf, leaf])
+		frames.push(memory.frame(code, frames.at(-1) ?? 0, 0));
+	// Before its first instruction, after what a function may have, and with flags in the pointer to the code.
+	for (const [i, address] of [
+		root + 184 - 2,
+		middle + 184,
+		leaf + 184 + 2 ** 24,
+		leaf + 184 + 6,
+	].entries())
+		memory.word((frames[i] ?? 0) + 56, address);
+	memory.thread(frames.at(-1) ?? 0, NUMBER);
+	const found = instructionsIn(memory, LAYOUT_WITH_ENTRIES, entry);
+	assert.deepEqual(found, [6, undefined, 0, undefined]);
+	const withoutLines = { ...LAYOUT_WITH_ENTRIES, lines: undefined };
+	assert.deepEqual(instructionsIn(memory, withoutLines, entry), Array(4).fill(undefined));
+});
+
+test('where in its code each frame is: as a number in 3.9 and 3.10, -1 before the first one', () => {
+	for (const [layout, at] of [
+		[LAYOUT_3_9, 104],
+		[LAYOUT_3_10, 96],
+	] as const) {
+		const memory = new FakeMemory(layout);
+		const [leaf] = functionsOf(memory);
+		const [frame, record] = [memory.frame(leaf, 0, 0), memory.take(16)];
+		const thread = memory.thread(frame, NUMBER);
+		if (layout.threadRecord !== undefined) memory.word(thread + layout.threadRecord, record);
+		memory.word(thread + layout.threadIdentity, record + 64);
+		memory.word(thread + (layout.threadFrame ?? 0), frame);
+		const found = [12, 0, 2 ** 32 - 1].map((number) => {
+			memory.int(frame + at, number);
+			return instructionsIn(memory, layout, record, BASE + layout.evalStart);
+		});
+		assert.deepEqual(found, [[12], [0], [undefined]]);
+	}
+});
