@@ -56,7 +56,7 @@ test-golang: tests ## Go programs, built here by Debian's Go (450 MB, installed 
 	@scripts/setup.sh golang test
 	@$(NODE_TEST) --test-concurrency=1 $$(find build/test/test/golang -name '*.test.js')
 
-test-pythons: tests ## names of functions of Python 3.9, 3.13 and 3.14, which are fetched from other Debians (25 MB)
+test-pythons: tests ## names and lines of functions of Python 3.9, 3.13 and 3.14, which are fetched from other Debians (25 MB)
 	@scripts/setup.sh pythons
 	@node --enable-source-maps build/test/test/pythons/main.js
 

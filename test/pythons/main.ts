@@ -5,7 +5,9 @@ import { resolve } from 'node:path';
 import { Suite } from '../vm/apt.js';
 
 const FOLDER = resolve('build/pythons');
-const TESTS = ['python', 'python-waits'].map((name) => `build/test/test/live/${name}.test.js`);
+const TESTS = ['python', 'python-waits', 'python-lines'].map(
+	(name) => `build/test/test/live/${name}.test.js`,
+);
 const LOADER = 'ld-linux-x86-64.so.2';
 const LIBRARIES = 'lib/x86_64-linux-gnu';
 const PYTHONS = [
