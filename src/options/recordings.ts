@@ -1,9 +1,8 @@
 /** Which recordings are read, and how. */
-
+import { isatty } from 'node:tty';
 import { UsageError } from '../errors.js';
 import type { ReadOptions } from '../input/format-reader.js';
 import { STANDARD_INPUT } from '../input/read-files.js';
-import { isTerminal } from '../is-terminal.js';
 import { textOption, type ValuesOf } from './typed-option.js';
 
 const STDIN = 0;
@@ -38,7 +37,7 @@ export function chosenEventName({
 /** The files to read; standard input if none are named. Throws UsageError where nothing is piped in. */
 export function inputsOf(files: readonly string[]): readonly string[] {
 	const paths = files.length === 0 ? [STANDARD_INPUT] : files;
-	if (paths.includes(STANDARD_INPUT) && isTerminal(STDIN)) {
+	if (paths.includes(STANDARD_INPUT) && isatty(STDIN)) {
 		throw new UsageError('standard input is a terminal; name a FILE, or pipe a recording into it');
 	}
 	return paths;

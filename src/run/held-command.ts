@@ -1,12 +1,11 @@
 /** COMMAND: started and held before its first instruction, released once tracing has begun. */
-
 import { type ChildProcess, type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import type { Writable } from 'node:stream';
+import { isatty } from 'node:tty';
 import { largest } from '../aggregate/largest.js';
 import { TstraceError } from '../errors.js';
-import { isTerminal } from '../is-terminal.js';
 import { commandPath, DEFAULT_PATH } from '../proc/command-path.js';
 import { beginningOf } from '../proc/open.js';
 import { type Started, started } from './inherited.js';
@@ -73,7 +72,7 @@ export class Command {
 	handOn(signal: NodeJS.Signals): void {
 		if (this.#status !== undefined) return;
 		// Asking process.stdin of a pipe would make it non-blocking, for COMMAND too.
-		if (signal === 'SIGINT' && isTerminal(STDIN) && !this.#held) return;
+		if (signal === 'SIGINT' && isatty(STDIN) && !this.#held) return;
 		this.#child.kill(signal);
 	}
 

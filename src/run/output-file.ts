@@ -1,5 +1,4 @@
 /** Opens what a result is written to: without blocking, and not where another user has put something in its place. */
-
 import {
 	closeSync,
 	constants,
@@ -11,7 +10,7 @@ import {
 	statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { isTerminal } from '../is-terminal.js';
+import { isatty } from 'node:tty';
 import { started } from './inherited.js';
 
 /** Results hold the arguments of programs, and names of files: as perf.data, they are their owner's only. */
@@ -43,7 +42,7 @@ export function openWithoutBlocking(
 ): Opened & { readonly fd: number } {
 	const theirs = { fd, isOurs: false, isNew: false };
 	try {
-		if (!fstatSync(fd).isFIFO() && !(terminals && isTerminal(fd))) return theirs;
+		if (!fstatSync(fd).isFIFO() && !(terminals && isatty(fd))) return theirs;
 		return { ...theirs, fd: openSync(`/proc/self/fd/${fd}`, FLAGS | O_APPEND), isOurs: true };
 	} catch {
 		return theirs; // another user's pipe or terminal, which we were handed

@@ -1,10 +1,9 @@
 /** Where results and messages go. */
-
 import { closeSync, fstatSync, ftruncateSync, unlinkSync, writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import { TstraceError } from '../errors.js';
-import { isTerminal } from '../is-terminal.js';
 import { printable } from '../render/terminal.js';
 import { type Opened, openOutput, openWithoutBlocking, whyRefused } from './output-file.js';
 
@@ -61,7 +60,7 @@ export class Output {
 
 	get isTerminal(): boolean {
 		const { fd } = this.#opened;
-		return fd !== undefined && isTerminal(fd);
+		return fd !== undefined && isatty(fd);
 	}
 
 	/** Empties a file: when there is going to be something to write, and not before. */

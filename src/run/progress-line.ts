@@ -1,5 +1,5 @@
 /** A line on stderr that shows how far something is. */
-import { isTerminal } from '../is-terminal.js';
+import { isatty } from 'node:tty';
 import { say, sayInPlace } from './output.js';
 
 const STDERR = 2;
@@ -7,7 +7,7 @@ const STDERR = 2;
 const WIDTH = 79;
 
 export class ProgressLine {
-	readonly #isTerminal = isTerminal(STDERR);
+	readonly #isTerminal = isatty(STDERR);
 	#what = '';
 
 	/** On a terminal it takes the place of what was shown before; elsewhere each `what` is said once. */

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 /** Folders and modules of src/, the lowest first: each imports what stands in lines above its own. */
 const LAYERS: readonly (readonly string[])[] = [
-	['ascending.ts', 'bounded-names.ts', 'errors.ts', 'is-terminal.ts', 'nearest.ts', 'text-of.ts'],
+	['ascending.ts', 'bounded-names.ts', 'errors.ts', 'nearest.ts', 'text-of.ts'],
 	['abi', 'elf'],
 	['unwind', 'runtimes'],
 	['loader'],

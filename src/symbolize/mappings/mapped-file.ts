@@ -52,12 +52,11 @@ export class MappedFile {
 	learn(pid: number, held: HeldFiles): void {
 		if (this.#mappers.includes(pid)) return;
 		const path = `/proc/${pid}/root${this.path}`;
-		const isReached = this.#isOurs || this.#held !== undefined;
 		// What does not answer now may do so later. Where there is a way already, whoever opens it through the process asks.
-		if (!isReached && !answers(path)) return;
+		if (!this.#isReached && !answers(path)) return;
 		this.#mappers.push(pid);
 		if (this.#mappers.length > MAX_MAPPERS) this.#mappers.shift();
-		if (isReached) return;
+		if (this.#isReached) return;
 		this.#isOurs = this.#looksOurs(pid);
 		if (this.#isOurs) return;
 		const byPath = this.#openAt(path);
@@ -72,6 +71,11 @@ export class MappedFile {
 			this.#held = file;
 			held.add(file.fd);
 		} else closeSync(file.fd);
+	}
+
+	/** Whether it is opened without the processes that have it mapped. */
+	get #isReached(): boolean {
+		return this.#isOurs || this.#held !== undefined;
 	}
 
 	/** Nobody remembers a mapping of it. */

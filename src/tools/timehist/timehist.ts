@@ -1,12 +1,11 @@
 /** timehist: every context switch, one by one. */
-
+import { isatty } from 'node:tty';
 import type { RowFindings } from '../../aggregate/report.js';
 import { EventBatches } from '../../bpf/events.js';
 import { chooseInterrupts } from '../../bpf/scheduling/interrupts.js';
 import { chooseOffcpu } from '../../bpf/scheduling/off-cpu.js';
 import { UsageError } from '../../errors.js';
 import { timehist as layout } from '../../generated/timehist.js';
-import { isTerminal } from '../../is-terminal.js';
 import { requireRingBuffer } from '../../loader/realtime.js';
 import { wholeNumber } from '../../options/parsers.js';
 import { flag, parsed, parsedOr, type ValuesOf } from '../../options/typed-option.js';
@@ -168,7 +167,7 @@ function settingsOf(
 
 function nameWidth(output: string | undefined, visual: number): number {
 	// Asking process.stdout of a pipe would make it non-blocking.
-	if ((output !== undefined && output !== '-') || !isTerminal(1)) return NAME_WIDTH;
+	if ((output !== undefined && output !== '-') || !isatty(1)) return NAME_WIDTH;
 	const beside = WIDTH_BESIDE_NAME + (visual && visual + 2);
 	const room = (process.stdout.columns || 80) - beside;
 	return Math.max(MIN_NAME_WIDTH, Math.min(NAME_WIDTH, room));

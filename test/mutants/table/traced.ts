@@ -122,8 +122,8 @@ export const OF_TRACED: readonly Mutation[] = [
 	{
 		id: 'E14',
 		file: 'src/tools/trace/thread-events.ts',
-		from: 'isCommand ? Math.max(0, call.end_ns - this.#released_ns) : call.duration_ns',
-		to: 'isCommand ? call.duration_ns : call.duration_ns',
+		from: '? Math.max(0, call.end_ns - this.#released_ns)',
+		to: '? call.duration_ns',
 		bug: "trace: COMMAND's life begins while tstrace loads its programs",
 		test: 'live/trace-options',
 		only: 'the life of COMMAND',
