@@ -31,7 +31,7 @@ export function withFunctions(frames: readonly PlacedFrame[]): Place[] {
 		else if (isNamedByMap(code)) shown.push(code);
 		else {
 			if (isShownItself(frame)) shown.push(code);
-			shown.push(...runs);
+			for (const function_ of runs) shown.push(function_);
 		}
 	}
 	return shown;
