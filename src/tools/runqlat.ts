@@ -195,9 +195,9 @@ function keyOf(group: KernelGroup, by: GroupBy, paths: ReadonlyMap<number, strin
 	const { tgid, tid, id, comm } = group;
 	switch (by) {
 		case 'GROUP_BY_PROCESS':
-			return { pid: tgid, ...(id > 0 ? { host_pid: id } : {}), comm };
+			return { pid: tgid, ...(tgid === 0 && id > 0 ? { host_pid: id } : {}), comm };
 		case 'GROUP_BY_THREAD':
-			return { pid: tgid, tid, ...(id > 0 ? { host_tid: id } : {}), comm };
+			return { pid: tgid, tid, ...(tid === 0 && id > 0 ? { host_tid: id } : {}), comm };
 		case 'GROUP_BY_PIDNS':
 			return { pidns: id };
 		case 'GROUP_BY_CGROUP':

@@ -124,7 +124,7 @@ test('a runtime that wrote a perf map has one; nothing is left open', (t) => {
 	assert.deepEqual(judgeRuntimesOf(process.pid, '/x/cat', [{ ...file, path: '/x/cat' }]), []);
 });
 
-test('a process whose memory does not answer is told where it is examined itself', (t) => {
+test('a process whose memory does not answer is told where it is examined itself', async (t) => {
 	const ask = questions(t);
 	const stat = statText({ 0: 'D', 17: 1, 19: 77, 20: 4096 });
 	fakeProc(t, {
@@ -133,6 +133,8 @@ test('a process whose memory does not answer is told where it is examined itself
 	});
 	ask.silence();
 	assert.equal(memoryAnswers(NOBODY), false);
+	// Whatever else is asked for answers.
+	await ask.speak();
 	const { checks } = examineProcess(process.pid);
 	assert.ok(checks.length > 2);
 	assert.deepEqual(

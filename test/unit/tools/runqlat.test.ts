@@ -161,6 +161,11 @@ test('groups are named by what they are grouped by, and by their kind', async (t
 	};
 	assert.deepEqual(await keyOf({ pids: true }), { pid: 70, comm: 'app' });
 	assert.deepEqual(await keyOf({ tids: true }), { pid: 70, tid: 71, comm: 'app' });
+	const outside = { tgid: 0, tid: 0, id: 8123 };
+	assert.deepEqual(await keyOf({ pids: true }, outside), { pid: 0, host_pid: 8123, comm: 'app' });
+	assert.deepEqual(await keyOf({ tids: true }, outside), {
+		...{ pid: 0, tid: 0, host_tid: 8123, comm: 'app' },
+	});
 	assert.deepEqual(await keyOf({ pidnss: true }), { pidns: 4_026_531_836 });
 	assert.deepEqual(await keyOf({ by: 'cpu' }, { id: 5 }), { cpu: 5 });
 	assert.deepEqual(await keyOf({ by: 'comm' }), { comm: 'app' });
