@@ -22,5 +22,6 @@ export function amountText(value: number, countName: string): string {
 /** A share: "41.2 %"; never "0.0 %" of what is there. */
 export function shareText(share: number): string {
 	const percent = 100 * share;
+	if (percent > 0 && percent < 0.001) return '< 0.001 %';
 	return `${percent >= 0.1 || percent === 0 ? percent.toFixed(1) : percent.toPrecision(1)} %`;
 }

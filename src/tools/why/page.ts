@@ -102,7 +102,8 @@ function accountLines(account: readonly Place[], wall_ns: number): Line[] {
 		const lines = shown.map((place) => ({
 			...{ where, name: placeText(place), total_ns: place.total_ns, place },
 		}));
-		const isRest = shown.length < here.length && rest_ns > 0;
+		// Below a nanosecond, sums are only rounded otherwise.
+		const isRest = shown.length < here.length && rest_ns >= 1;
 		const rest = { where, name: `${where}: elsewhere`, total_ns: rest_ns };
 		return [...lines, ...(isRest ? [rest] : [])];
 	});

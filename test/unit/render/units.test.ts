@@ -86,6 +86,8 @@ test('counts have commas, and shares are never nothing of what is there', () => 
 		[0.4123, '41.2 %'],
 		[0.001, '0.1 %'],
 		[0.00012, '0.01 %'],
+		[0.00001, '0.001 %'],
+		[4e-16, '< 0.001 %'],
 	]);
 	const amounts = [
 		[1, 'samples', '1 sample'],
