@@ -25,7 +25,13 @@ const word = (place: number, print = 1): FunctionWord => ({ place, print, isCall
 type Functions = ReadonlyMap<number, readonly FunctionWord[]>;
 
 function nameOf(address: number, i: number, functions?: Functions): string {
-	const words = functions?.get(i)?.map(({ place, print }) => `${place}.${print}`) ?? [];
+	const words =
+		functions
+			?.get(i)
+			?.map(
+				({ place, print, instruction }) =>
+					`${place}.${print}${instruction ? `+${instruction}` : ''}`,
+			) ?? [];
 	return `${i === 0 ? 'leaf ' : ''}${address}:${words}`;
 }
 
@@ -47,7 +53,9 @@ function placing(isUnread = (_: string) => false) {
 test('frames: as if each stack were placed by itself', () => {
 	const lives = [lifeOf(1), lifeOf(2)];
 	const words = fc.option(
-		fc.array(fc.constantFrom(word(8), word(16), word(8, 2)), { minLength: 1 }),
+		fc.array(fc.constantFrom(word(8), word(16), word(8, 2), { ...word(8), instruction: 3 }), {
+			minLength: 1,
+		}),
 	);
 	const stack = fc.record({
 		life: fc.constantFrom(...lives),

@@ -74,6 +74,21 @@ test('a wait of no time is a wait: it has an end', async () => {
 	}
 });
 
+test('processes outside of our PID namespace, which have no number, are apart by their names', async () => {
+	const outside = ['one', 'two', 'one'].map((process, i) => {
+		return { ...thread(i, 'any', 100 * (i + 1), new Latencies()), pid: 0, process };
+	});
+	const rows = await schedulingRows([...outside, ...THREADS], 'process', 'runtime');
+	assert.deepEqual(
+		rows.map(({ key, runtime }) => [key.pid, key.comm, runtime]),
+		[
+			[7, 'first', 600],
+			[0, 'one', 400],
+			[0, 'two', 200],
+		],
+	);
+});
+
 test('by process and by name rows are sums; the longest wait keeps its time', async () => {
 	const [row, ...others] = await schedulingRows(THREADS, 'process', 'runtime');
 	assert.equal(others.length, 0);
