@@ -55,7 +55,7 @@ export function waitKind(frames: readonly Frame[]): WaitKind | `other: ${string}
 	return kind;
 }
 
-/** A stack is asked for its kind by whoever counts, labels and prints it. */
+/** Those who count, label and print a stack all ask for its kind: it is found once. */
 const kinds = new WeakMap<readonly Frame[], ReturnType<typeof kindOf>>();
 
 function kindOf(frames: readonly Frame[]): WaitKind | `other: ${string}` {

@@ -66,7 +66,7 @@ function byPairs(table: DataView, firstLine: number, instruction: number): numbe
 	return undefined;
 }
 
-/** Entries of several bytes, of which the first one alone has the highest bit. Frames have addresses. */
+/** Each entry is several bytes; only its first byte has the highest bit. Frames have the address of an instruction. */
 function byLocations(table: DataView, firstLine: number, instruction: number): number | undefined {
 	let line = firstLine;
 	let end = 0;

@@ -52,7 +52,8 @@ export class MappedFile {
 	learn(pid: number, held: HeldFiles): void {
 		if (this.#mappers.includes(pid)) return;
 		const path = `/proc/${pid}/root${this.path}`;
-		// What does not answer now may do so later. Where there is a way already, whoever opens it through the process asks.
+		// A mount that does not answer now may do so later. A file that has been reached once is not asked for here:
+		// who opens it through the process asks.
 		if (!this.#isReached && !answers(path)) return;
 		this.#mappers.push(pid);
 		if (this.#mappers.length > MAX_MAPPERS) this.#mappers.shift();
